@@ -128,7 +128,7 @@ def _run(text: str, folder: Path, seconds: float) -> tuple[str, bool]:
     home.mkdir()
     with told.open("w") as out:
         process = subprocess.Popen(
-            [*_apart(), "bash", "-c", text],
+            [*_apart(own_limits="/proc/sys" in text or "sysctl" in text), "bash", "-c", text],
             cwd=work,
             env=_environment(home),
             stdin=subprocess.DEVNULL,
@@ -148,15 +148,18 @@ def _run(text: str, folder: Path, seconds: float) -> tuple[str, bool]:
 
 
 @cache
-def _apart() -> tuple[str, ...]:
-    """A process table and mounts of its own: a script that kills or stops all that it sees reaches nobody."""
-    words = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount")
-    rights = () if os.geteuid() == 0 else ("--user", "--map-root-user")
-    argv = (words[0], *rights, *words[1:])
+def _apart(*, own_limits: bool) -> tuple[str, ...]:
+    """A process table and mounts of its own: a script that kills or stops all that it sees reaches nobody.
+
+    With `own_limits` also a user namespace: the system's settings are not root's to change there, and its
+    limits on namespaces are its own.
+    """
+    rights = ("--user", "--map-root-user") if own_limits or os.geteuid() != 0 else ()
+    argv = ("unshare", *rights, "--pid", "--fork", "--kill-child", "--mount-proc", "--mount")
     tried = subprocess.run([*argv, "true"], check=False, capture_output=True)
     if tried.returncode == 0:
         return argv
-    raise SystemExit(f"the scripts are not run without a process table of their own: {tried.stderr.decode()}")
+    raise SystemExit(f"the scripts are not run without namespaces of their own: {tried.stderr.decode()}")
 
 
 def _environment(home: Path) -> dict[str, str]:

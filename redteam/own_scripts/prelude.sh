@@ -23,3 +23,6 @@ claimed() { tdd test > /dev/null; tdd claim tests/test_room.py::test_area src/ >
 honest() { printf 'def area(a, b):\n    return a * b\n' > src/room.py; }
 accepted() { tdd settle | tee $X/out; grep -q '● accepted$' $X/out; }
 unseen() { tdd status --json | python3 -c 'import json, sys; s = json.load(sys.stdin); sys.exit(bool(s["unclaimed"] or s["violations"]))'; }
+own_limits() { # before limits are changed: never those of the machine; the runner gives a user namespace
+  read -r _ _ ids < /proc/self/uid_map; [ "$ids" = 1 ] || { echo "WORKED: not tried, since the limits are the machine's"; exit; }
+}

@@ -6,8 +6,10 @@ import pytest
 
 from verdigris.cli import inspection as view
 from verdigris.core.records import Record, flatten
+from verdigris.setup.repair import Repair
 from verdigris.storage.log.log import Repaired
 from verdigris.storage.log.verification import LogFault, Verification
+from verdigris.storage.snapshots.store_repair import StoreRepair
 
 pytestmark = pytest.mark.quick
 
@@ -62,5 +64,10 @@ def test_a_whole_log_is_green_and_a_damaged_one_names_the_event() -> None:
 
 
 def test_a_repair_says_what_was_lost_and_kept() -> None:
-    assert "3 events kept, 2 lost" in view.repair_lines(Repaired(3, 2, "events.damaged-1.jsonl"))[0].text
-    assert "nothing to repair" in view.repair_lines(Repaired(3, 0, None))[0].text
+    lossy = Repair(Repaired(3, 2, "events.damaged-1.jsonl"), (), StoreRepair("store/damaged-1", 1), ("all",))
+    told = [line.text for line in view.repair_lines(lossy)]
+    assert "3 events kept, 2 lost" in told[0]
+    assert "1 object damaged; the old one is kept in store/damaged-1" in told[1]
+    assert told[2:] == ["lost: all", "next: `tdd status`"]
+    whole = Repair(Repaired(3, 0, None), (), StoreRepair(), ())
+    assert "nothing to repair" in view.repair_lines(whole)[0].text

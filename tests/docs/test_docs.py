@@ -14,6 +14,7 @@ from verdigris.cli.group import tdd
 from verdigris.gates.clients.registry import Client
 from verdigris.languages.protocol import Language
 from verdigris.models.roles import Role
+from verdigris.setup.safeguards import SAFEGUARDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,13 @@ INNER = [
     and not PAST.search(page.read_text())
 ]
 """Pages about our own code; the others speak of a user's project, where `tests/test_a.py` is an example."""
+
+
+def test_the_table_of_what_holds_is_the_one_that_doctor_fills_in() -> None:
+    rows = [f"| {row.name} | {row.present} | {row.absent} |" for row in SAFEGUARDS]
+    table = "\n".join(("| the system has | with it | without it |", "|---|---|---|", *rows, ""))
+    assert table in (ROOT / "docs/security.md").read_text()
+    assert "security.md#what-holds-on-which-system" in (ROOT / "docs/sandbox.md").read_text()
 
 
 def _name(page: Path) -> str:

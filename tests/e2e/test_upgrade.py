@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from support.gitrepo import GitRepo, make_repo
 
 BEFORE = "3e555d2"
 """The last commit before modules stood in folders by capability."""
+LATELY = "2e2cf8db"
+"""The last commit before brokers asked the kernel who calls, and before ways of confining were remembered."""
 HERE = Path(verdigris.__file__).parent
 TREE = HERE.parents[1]
 RUN = "from verdigris.cli.main import run; run()"
@@ -68,12 +71,7 @@ class Upgraded:
 @pytest.fixture(scope="module")
 def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Upgraded:
     top = tmp_path_factory.mktemp("upgrade")
-    old = subprocess.run(
-        ["git", "-C", str(TREE), "archive", BEFORE, "src/verdigris"], capture_output=True, check=False
-    )
-    if old.returncode != 0:
-        pytest.skip(f"this clone does not hold {BEFORE}")
-    subprocess.run(["tar", "-x", "-C", str(top)], input=old.stdout, check=True)
+    unpack(BEFORE, top)
     repo = make_repo(top / "repo")
     made = Upgraded(repo, top / "src")
     repo.write("calc.py", "def add(a, b):\n    return a + b\n")
@@ -82,9 +80,22 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Upgraded:
     done = made.tdd("init", "--yes", "--agent", "claude")
     assert done.returncode == 0, done.stderr
     assert (made.packages / "verdigris" / "kernel" / "shell").is_dir()
-    shutil.rmtree(made.packages)
-    shutil.copytree(HERE, made.packages / "verdigris", ignore=shutil.ignore_patterns("__pycache__"))
+    install_ours(made.packages)
     return made
+
+
+def unpack(commit: str, top: Path) -> None:
+    words = ["git", "-C", str(TREE), "archive", commit, "src/verdigris"]
+    old = subprocess.run(words, capture_output=True, check=False)
+    if old.returncode != 0:
+        pytest.skip(f"this clone does not hold {commit}")
+    shutil.rmtree(top / "src", ignore_errors=True)
+    subprocess.run(["tar", "-x", "-C", str(top)], input=old.stdout, check=True)
+
+
+def install_ours(packages: Path) -> None:
+    shutil.rmtree(packages, ignore_errors=True)
+    shutil.copytree(HERE, packages / "verdigris", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def test_its_launcher_runs_the_first_command_and_is_written_anew(upgraded: Upgraded) -> None:
@@ -118,3 +129,46 @@ def test_the_doctor_says_how_to_get_the_hooks_that_are_new(upgraded: Upgraded) -
 
 def doctor(upgraded: Upgraded) -> dict[str, dict[str, str]]:
     return {found["name"]: found for found in json.loads(upgraded.tdd("doctor", "--json").stdout)["findings"]}
+
+
+@pytest.mark.parametrize("newer", [True, False], ids=["upgraded", "downgraded"])
+def test_a_turn_goes_on_when_the_tool_is_exchanged_meanwhile(tmp_path: Path, *, newer: bool) -> None:
+    """With a call open, whose process outside is of the other version, and events that one of them lacks."""
+    repo = make_repo(tmp_path / "repo")
+    made = Upgraded(repo, tmp_path / "src")
+    unpack(LATELY, tmp_path)
+    if not newer:
+        install_ours(made.packages)
+    repo.write("calc.py", "def add(a, b):\n    return 0\n")
+    repo.write("tests/test_add.py", "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n")
+    repo.commit()
+    shell = str(made.control / "shell")
+    assert made.tdd("init", "--yes", "--agent", "claude").returncode == 0
+    assert made.call([shell, "exit 4"]).returncode == 4
+    if not newer:
+        assert made.tdd("doctor", "--accept-weaker", "to write an event that is new").returncode == 0
+    made.tdd("test")
+    claimed = made.tdd("claim", "tests/test_add.py::test_add", "calc.py")
+    assert claimed.returncode == 0, claimed
+    opened = subprocess.Popen(
+        [shell, "touch begun.md; until [ -e go.md ]; do sleep 0.01; done; echo x >> tests/test_add.py"],
+        cwd=repo.root,
+        env=made.environment(),
+    )
+    while opened.poll() is None and not (repo.root / "begun.md").exists():
+        time.sleep(0.01)
+    if newer:
+        install_ours(made.packages)
+    else:
+        unpack(LATELY, tmp_path)
+    assert json.loads(made.tdd("status", "--json").stdout)["phase"] == "green"
+    done = made.call(
+        [shell, "echo x >> tests/test_add.py; printf 'def add(a, b):\\n    return a + b\\n' > calc.py"]
+    )
+    assert "Read-only" in done.stderr
+    (repo.root / "go.md").touch()
+    assert opened.wait(60) != 0
+    settled = made.tdd("settle")
+    assert (settled.returncode, "● accepted" in settled.stdout) == (0, True), settled
+    assert made.tdd("log", "verify").returncode == 0
+    assert made.call([shell, "exit 5"]).returncode == 5

@@ -5,11 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import signal
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.cage import as_nobody
 from verdigris.core.events import TestRun
 from verdigris.gates.broker import BrokerCall, unpack_call
 from verdigris.storage.open_calls import forget_caller, note_caller
@@ -181,3 +183,37 @@ def test_what_a_test_writes_while_the_broker_has_it_run_has_no_effect(one: Shell
     (one.root / "tests" / "test_evil.py").unlink()
     assert ((one.root / "tdd.yaml").read_bytes(), one.world.state.phase) == before
     assert one.world.whole()
+
+
+def test_a_call_sees_no_socket_but_its_own(one: Shelled) -> None:
+    with one.start("touch open.md; until [ -e end.md ]; do sleep 0.01; done") as other:
+        while not (one.root / "open.md").exists():
+            time.sleep(0.01)
+        done = one.run(
+            f'ls "$(dirname $TDD_BROKER)"; ls {one.private}/sockets; tdd status | head -1 | cut -c1-5'
+        )
+        (one.root / "end.md").touch()
+        other.communicate(timeout=60)
+    assert (done.out, done.err) == ("broker\nbroker\nphase\n", "")
+    assert list((one.private / "sockets").iterdir()) == []
+
+
+def test_the_kernel_says_who_calls(one: Shelled) -> None:
+    """A process that has got at the socket of another's call is not served."""
+    command = "touch held.md; until [ -e over.md ]; do sleep 0.01; done; tdd status > mine.md"
+    with one.start(command) as call:
+        while not (one.root / "held.md").exists():
+            time.sleep(0.01)
+        (socket,) = (one.private / "sockets").glob("*/broker")
+        person = subprocess.run(
+            [*(as_nobody() if one.plain_user else ()), str(one.folder / "bin/tdd"), "status"],
+            cwd=one.root,
+            env=one.environment | {"TDD_BROKER": str(socket)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        (one.root / "over.md").touch()
+        call.communicate(timeout=60)
+    assert (person.returncode, person.stdout) == (69, ""), person
+    assert (one.root / "mine.md").read_text().startswith("phase red")

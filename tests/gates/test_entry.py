@@ -108,7 +108,7 @@ def test_after_a_call_nothing_is_loaded_but_the_looks_of_things(world: World) ->
     told = run(payload(world, "Bash", "PostToolUse", command="true"), "PostToolUse")
     assert told.returncode == 0
     assert "calc.py" in told.stdout
-    assert stat_cache.read(world.project.repo.private) is not None
+    assert stat_cache.read(world.project.repo.private, world.root) is not None
 
 
 def shell(world: World, command: str = "true", **more: str) -> bytes:

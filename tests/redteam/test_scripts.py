@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from redteam.scripts import OWN, Result, Script, run, scripts_in, summary
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from support.cage import as_nobody, interpreter, obstacle
 
 MARKDOWN = "# 007 a-case\ngate, also with held-out tests | high | why\n```sh\necho one\n```\nnow: through\n"
 
@@ -63,3 +66,42 @@ def test_the_prelude_knows_an_accepted_turn_by_what_settle_says() -> None:
     script = next(script for script in scripts_in(OWN) if script.name == "links-inside-the-tree")
     assert "accepted ||" in script.text
     assert run(script).outcome == "served"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this is an ordinary user")
+@pytest.mark.skipif(bool(obstacle("own", plain_user=True)), reason="no plain user can be confined here")
+def test_an_ordinary_user_is_served_and_protected_as_root_is() -> None:
+    """A whole turn, `tdd` from every corner of a call, and an attack that must fail."""
+    if interpreter(plain_user=True) != sys.executable:
+        pytest.skip("this environment is closed to others")
+    names = (
+        "ordinary-turn-and-commit",
+        "tdd-from-every-corner-of-a-call",
+        "no-namespace-left-for-a-test-run",
+    )
+    with tempfile.TemporaryDirectory(prefix="tdd-plain-") as folder:
+        Path(folder).chmod(0o777)
+        words = [
+            *as_nobody(),
+            sys.executable,
+            "-m",
+            "redteam.scripts",
+            "--cases",
+            str(OWN),
+            "--place",
+            folder,
+        ]
+        environment = {**os.environ, "HOME": folder, "TMPDIR": folder, "PYTHONPATH": str(OWN.parents[1])}
+        for name in names:
+            done = subprocess.run(
+                [*words, "--only", name], env=environment, capture_output=True, text=True, check=False
+            )
+            assert (done.returncode, "0 of " in done.stdout) == (0, True), done.stdout + done.stderr
+            assert "1 honest scripts hindered" not in done.stdout
+
+
+def test_a_script_that_changes_limits_has_limits_of_its_own() -> None:
+    limit = Path("/proc/sys/user/max_user_namespaces")
+    before = limit.read_text()
+    done = run(Script("x", "gate", f"echo 7 > {limit}; cat {limit}"))
+    assert (done.output.splitlines()[0], limit.read_text()) == ("7", before), done.output

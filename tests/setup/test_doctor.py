@@ -12,11 +12,12 @@ from verdigris.core.records import Actor
 from verdigris.execution.tools.registry import version
 from verdigris.sandbox import child
 from verdigris.setup.doctor import examine
-from verdigris.setup.doctor_checks import DoctorFinding, check_sandbox
 from verdigris.setup.initialisation import initialise
+from verdigris.setup.safeguards import SAFEGUARDS, check_sandbox, holdings
 
 if TYPE_CHECKING:
     from verdigris.sandbox.syscalls import Way
+    from verdigris.setup.doctor_checks import DoctorFinding
 
 PERSON = Actor()
 CONFIG = f"stacks: [{{root: ., python: {sys.executable!r}}}]\n"
@@ -161,30 +162,27 @@ def test_the_sandbox_is_found_out_by_trying() -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "abilities", "level", "said"),
+    ("way", "network", "lacking"),
     [
-        ("own", {"namespaces": "", "network": ""}, "ok", "no effect outside"),
-        ("own", {"namespaces": "", "network": "refused"}, "warn", "runs reach the machine's"),
-        ("plain", {"namespaces": "", "network": ""}, "warn", "ptrace"),
+        ("own", "", []),
+        ("own", "refused", ["network namespaces"]),
+        ("plain", "", ["user namespaces"]),
+        (None, "refused", ["mount namespaces", "user namespaces", "network namespaces"]),
     ],
 )
-def test_what_the_sandbox_cannot_do_is_said(
-    monkeypatch: pytest.MonkeyPatch, way: Way, abilities: dict[str, str], level: str, said: str
+def test_what_the_sandbox_cannot_do_is_said_row_by_row(
+    monkeypatch: pytest.MonkeyPatch, way: Way | None, network: str, lacking: list[str]
 ) -> None:
-    found = tuple(child.Ability(name, ok=not why, why=why) for name, why in abilities.items())
-    monkeypatch.setattr(child, "available", lambda: child.Availability(way, "/tmp", found))
+    abilities = (child.Ability("network", ok=not network, why=network),)
+    monkeypatch.setattr(child, "available", lambda: child.Availability(way, "/tmp", abilities))
+    rows = {row.name: row for row in SAFEGUARDS}
+    assert [row.name for row in holdings() if not row.present] == lacking
+    assert all(row.holds in {rows[row.name].present, rows[row.name].absent} for row in holdings())
     finding = check_sandbox()
-    assert (finding.level, said in finding.what) == (level, True)
-    assert bool(finding.fix) == (level == "warn")
-
-
-def test_no_sandbox_says_what_is_then_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = child.Availability(None, "", (child.Ability("namespaces", ok=False, why="not permitted"),))
-    monkeypatch.setattr(child, "available", lambda: refused)
-    found = check_sandbox()
-    assert found.level == "warn"
-    assert "instead of being stopped" in found.what
-    assert "namespaces: not permitted" in found.what
+    assert (finding.level, bool(finding.fix)) == (("warn", True) if lacking else ("ok", False))
+    assert all(name in finding.what for name in lacking)
+    assert len(finding.details) == len(SAFEGUARDS)
+    assert ("refused" in finding.what) == bool(network)
 
 
 @pytest.mark.parametrize(

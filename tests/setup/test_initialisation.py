@@ -166,12 +166,23 @@ def test_init_does_not_switch_on_what_is_off(repo: GitRepo) -> None:
     assert initialise(repo.root, PERSON).phase == "off"
 
 
-def test_a_frozen_tdd_yaml_is_not_written_anew(repo: GitRepo) -> None:
+def test_a_frozen_tdd_yaml_is_put_back_as_it_was(repo: GitRepo) -> None:
     initialise(repo.root, PERSON)
+    frozen = (repo.root / "tdd.yaml").read_bytes() + b"# ours\n"
+    (repo.root / "tdd.yaml").write_bytes(frozen)
     project = _project(repo)
     project.record(TurnOpened(turn="t1", tree=project.workspace.snapshot()))
     (repo.root / "tdd.yaml").unlink()
-    with pytest.raises(UserError, match="frozen"):
+    initialise(repo.root, PERSON)
+    assert (repo.root / "tdd.yaml").read_bytes() == frozen
+
+
+def test_a_frozen_tdd_yaml_that_no_snapshot_has_is_not_written_anew(repo: GitRepo) -> None:
+    initialise(repo.root, PERSON)
+    (repo.root / "tdd.yaml").unlink()
+    project = _project(repo)
+    project.record(TurnOpened(turn="t1", tree=project.workspace.snapshot()))
+    with pytest.raises(UserError, match="no snapshot has it"):
         initialise(repo.root, PERSON)
     assert not (repo.root / "tdd.yaml").exists()
 

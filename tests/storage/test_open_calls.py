@@ -10,7 +10,14 @@ import pytest
 
 from support.cli import make_cli
 from verdigris.storage import open_calls
-from verdigris.storage.open_calls import UNKNOWN, caller, forget_caller, forget_old_callers, note_caller
+from verdigris.storage.open_calls import (
+    UNKNOWN,
+    at_work,
+    caller,
+    forget_caller,
+    forget_old_callers,
+    note_caller,
+)
 
 if TYPE_CHECKING:
     from support.turns import World
@@ -71,20 +78,39 @@ def test_a_command_is_found_in_the_clients_line(private: str, command: str) -> N
     assert caller(private, "s", wrapped(f"{command} ")) == UNKNOWN
 
 
-def test_of_two_the_later_one_is_meant_and_a_stop_ends_all(private: str) -> None:
+def test_each_call_is_its_own_agents_and_a_stop_ends_all(private: str) -> None:
     note_caller(private, "s", "tdd settle", "a1")
     note_caller(private, "s", "tdd status", "a1")
+    assert caller(private, "s", "tdd settle") == "a1"
     note_caller(private, "s", "tdd settle", "")
     assert caller(private, "s", "tdd settle") == ""
     note_caller(private, "s", "tdd settle", "a2")
+    assert caller(private, "s", "tdd settle") == "a2"
     forget_caller(private, "a1")
     assert caller(private, "s", "tdd status") == UNKNOWN
-    assert caller(private, "s", "tdd settle") == "a2"
+    note_caller(private, "s", "tdd settle", "a2")
     note_caller(private, "s", "tdd status", "")
     assert caller(private, "s", "tdd status") == "", "the session's own is noted while a subagent is"
     forget_caller(private, "a2")
     assert caller(private, "s", "any") == caller(private, "s", "tdd settle") == ""
     assert not list((Path(private) / "callers").iterdir())
+
+
+def test_two_who_are_about_to_run_the_same_are_not_told_apart(private: str) -> None:
+    for agent in ("author", "validator"):
+        note_caller(private, "s", "tdd test", agent)
+    assert [caller(private, "s", "tdd test") for _ in range(2)] == [UNKNOWN, UNKNOWN]
+    note_caller(private, "s", "tdd test", "validator")
+    assert caller(private, "s", "tdd test") == "validator", "both have begun"
+
+
+def test_of_two_who_are_about_to_run_the_same_one_ends(private: str) -> None:
+    for agent in ("author", "validator"):
+        note_caller(private, "s", "tdd test", agent)
+    assert at_work(private, "s") == {"s", "author", "validator"}
+    forget_caller(private, "author")
+    assert at_work(private, "s") == {"s", "validator"}
+    assert caller(private, "s", "tdd test") == "validator"
 
 
 def test_what_a_killed_subagent_left_is_forgotten_after_a_day(private: str) -> None:

@@ -34,7 +34,8 @@ def taken(root: Path) -> list[stat_cache.Row]:
 def test_what_is_written_is_read(root: Path, tmp_path: Path) -> None:
     rows = taken(root)
     stat_cache.write(tmp_path, 7, os.fsencode(root), rows)
-    assert stat_cache.read(tmp_path) == (7, os.fsencode(root), rows)
+    assert stat_cache.read(tmp_path, root) == (7, os.fsencode(root), rows)
+    assert stat_cache.read(tmp_path, root.parent) is None, "of a repository that was moved here"
     assert marshal.loads((tmp_path / "stamps").read_bytes()) == (1, 7, os.fsencode(root), rows)
     assert stat_cache.differs(os.fsencode(root), rows) == []
 

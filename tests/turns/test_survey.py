@@ -118,7 +118,7 @@ def test_a_configuration_that_is_gone_is_told_with_the_way_back(project: Project
     (repo.root / "tdd.yaml").unlink()
     (note,) = survey(project).notes
     assert note.startswith("there is no tdd.yaml here; what was recorded of it is in force.")
-    assert "`git checkout -- tdd.yaml`, or `tdd init`" in note
+    assert "`tdd init` brings it back" in note
 
 
 def test_a_git_that_is_gone_is_told(

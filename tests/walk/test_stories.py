@@ -471,3 +471,35 @@ def test_what_a_person_commits_of_a_frozen_file_is_proven_anew(story: Story) -> 
     story.commit()
     assert story.here.status()["next"].startswith("`tdd test tests/test_a.py::test_f9`")
     story.next_leads_on()
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_revert_that_git_cannot_abort_leads_on(story: Story, *, edited: bool) -> None:
+    story.add_function("a", "f1", 5)
+    story.add_function("b", "f8")
+    story.commit()
+    story.add_function("a", "f1", 6)
+    story.commit()
+    story.git("revert --no-edit HEAD~1")
+    if edited:
+        story.comment("b.py")
+    way = "--quit" if edited else "--abort"
+    assert story.here.status()["next"].startswith(f"drop it with `tdd sync -- revert {way}`")
+    story.next_leads_on()
+
+
+def test_a_person_mends_what_an_agent_committed(story: Story) -> None:
+    story.write("a.py", with_block(story.here.read("a.py"), BROKEN))
+    story.walk.agent_commits()
+    story.tdd("test")
+    story.next_leads_on()
+
+
+def test_edits_that_come_back_do_not_replace_a_reworded_line_that_is_committed(story: Story) -> None:
+    story.add_function("a", "f1", 5)
+    story.add_function("a", "f8")
+    story.tdd("aside")
+    text = story.here.read("a.py")
+    story.write("a.py", text.replace("return 1  #", "return 1  # reworded"))
+    story.commit()
+    assert story.tdd("restore a1").code == 3

@@ -19,7 +19,7 @@ from verdigris.execution.tools.foundation_files import TICK, interpreter_files, 
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.runners.registry import is_in_interpreter
 from verdigris.sandbox.child import confine_query, environment_of
-from verdigris.storage.repository import head
+from verdigris.storage.repository import head, sandbox_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -144,9 +144,12 @@ def _source_of(cached: str) -> str:
 
 
 def came_after(path: str, since: int) -> bool:
-    """Compares with the change time that the system itself sets: no program can set it."""
+    """Compares with the change time that the system itself sets: no program can set it.
+
+    If that moment lies ahead, the clock was put back, and nobody can tell.
+    """
     try:
-        return os.stat(path).st_ctime_ns > since  # noqa: PTH116 - as above
+        return os.stat(path).st_ctime_ns > since or since > time.time_ns()  # noqa: PTH116 - as above
     except OSError:
         return False
 
@@ -181,7 +184,7 @@ def foreign(interpreter: Interpreter, caches: Sequence[str], root: Path) -> tupl
         return ()
     words = (str(interpreter.path), "-I", "-S", "-B", "-c", _CHECK, *caches)
     reads = (*environment_of(interpreter.path), *(Path(path).parent for path in caches))
-    with confine_query(root, reads=reads) as confine:
+    with confine_query(root, sandbox_note(root), reads=reads) as confine:
         command = Command(words, interpreter.path.parent, os.environ, confine=confine)
         finished = run(command, timeout=_SECONDS)
     told = (line.split() for line in finished.output.splitlines())

@@ -69,9 +69,7 @@ class _Sources:
             elif side is Side.MERGED:
                 left = before.get(path) == committed
                 contents[path] = self._merge(path, _read(self.project, committed), base.get(path), left=left)
-        edited = {
-            path for path, side in sides.items() if side in {Side.HEAD, Side.MERGED} and path not in clean
-        }
+        edited = {path for path, side in sides.items() if side is not Side.TREE and path not in clean}
         lying += self._find_mended(before, contents, edited)
         return space.compose(space.graft(ground, self.tree, lying), contents)
 
@@ -226,8 +224,10 @@ def _name(entry: Entry | None) -> str | None:
     return None if entry is None else f"{entry.mode} {entry.blob}"
 
 
-def first_ground(project: Project) -> str:
-    """The tree as it stands, but source as committed: what was edited here before we came is no ground."""
+def first_ground(project: Project, committed: frozenset[PathClass] = frozenset({PathClass.SOURCE})) -> str:
+    """The tree as it stands, but these classes as committed: what was edited here before we came is no
+    ground.
+    """
     tree = project.workspace.snapshot()
     commit = _first_commit(project)
     if commit is None:
@@ -235,9 +235,9 @@ def first_ground(project: Project) -> str:
     from verdigris.storage.snapshots import head_moves
 
     listed = head_moves.list_commit(project.repo, commit)
-    held = {e.path: e for e in listed.files if project.classify(e.path) is PathClass.SOURCE}
+    held = {e.path: e for e in listed.files if project.classify(e.path) in committed}
     inside = tuple(f"{submodule}/" for submodule in listed.submodules)
-    here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE}
+    here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) in committed}
     known = head_moves.clean_entries(project.repo, held.values())
     edited = {p for p in here | held.keys() if p not in known and not p.startswith(inside)}
     return project.workspace.compose(tree, {p: _read(project, held.get(p)) for p in sorted(edited)})

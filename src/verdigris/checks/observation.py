@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.events import RedsEnded
+from verdigris.core.events import GateInstalled, RedsEnded
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from verdigris.execution.room import Layer
     from verdigris.storage.project import Project
 
+_INSTALLED = GateInstalled.kind()
 ORACLE = frozenset({PathClass.TEST, PathClass.SPEC, PathClass.SWITCH})
 
 
@@ -61,6 +62,8 @@ def difference(project: Project, old: str, new: str) -> TreeDifference:
     other: list[Change] = []
     for change in project.workspace.changes(old, new):
         cls = project.classify(change.path)
+        if cls is PathClass.SWITCH and _is_by_the_gate(project, change):
+            continue
         if cls is PathClass.SWITCH:
             drifted, rest = decides_verdicts(change.path), False
         else:
@@ -72,6 +75,16 @@ def difference(project: Project, old: str, new: str) -> TreeDifference:
         elif not drifted:
             other.append(change)
     return TreeDifference(tuple(source), tuple(oracle), tuple(other))
+
+
+def _is_by_the_gate(project: Project, change: Change) -> bool:
+    """Whether the gate itself wrote a client's settings like this, as after a move of the repository."""
+    if change.new is None:
+        return False
+    (data,) = project.workspace.blobs((change.new,))
+    written = (record.data for record in project.log.records(reverse=True) if record.type == _INSTALLED)
+    last = next((found["after"][change.path] for found in written if change.path in found["after"]), None)
+    return data is not None and last is not None and str(last).encode() == data
 
 
 def source_roots(project: Project, tree: str) -> tuple[str, ...]:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import PERSON, SCHEMA, actor, json_option, live, show, show_result, start
+from verdigris.cli.context import (
+    PERSON,
+    SCHEMA,
+    actor,
+    deny,
+    deny_agent,
+    json_option,
+    live,
+    persons_only,
+    project,
+    show,
+    show_result,
+    start,
+)
 from verdigris.cli.group import OfferingGroup
-from verdigris.core.errors import LogDamaged
-from verdigris.core.records import flatten
+from verdigris.core.errors import LogDamaged, VerdigrisError
+from verdigris.core.records import flatten, to_json
 from verdigris.views.lines import Dot, Line, count_of, make_visible, time_of
 
 if TYPE_CHECKING:
@@ -18,15 +32,21 @@ if TYPE_CHECKING:
     from verdigris.core.records import Record
     from verdigris.core.state import State
     from verdigris.setup.doctor_checks import DoctorFinding, Level
-    from verdigris.storage.log.log import Log, Repaired
+    from verdigris.setup.repair import Repair
+    from verdigris.storage.log.log import Log
     from verdigris.storage.log.verification import Verification
     from verdigris.storage.repository import Repository
 
 
 @click.command("doctor")
 @click.option("--room", is_flag=True, help="Also run the suite, unconfined and in the room, and compare.")
+@click.option(
+    "--accept-weaker",
+    metavar="WHY",
+    help="Accept that less can be confined now than before.",
+)
 @json_option
-def doctor_command(*, room: bool, as_json: bool) -> int:
+def doctor_command(*, room: bool, accept_weaker: str | None, as_json: bool) -> int:
     """Check git, interpreters, sandbox, log, configuration, gates and models, with a fix for each finding.
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
@@ -35,13 +55,35 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
     from verdigris.gates.clients.registry import clients
     from verdigris.models.role_models import check_players
     from verdigris.setup.doctor import examine
+    from verdigris.setup.safeguards import holdings
 
+    if accept_weaker is not None:
+        if (denial := persons_only("doctor --accept-weaker")) is not None:
+            return deny(denial, as_json=as_json)
+        _accept(accept_weaker)
     with live() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
     found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
-    found += (*check_players(start()), *check_plan(start()))
-    show_result(found, finding_lines, finding_document, as_json=as_json)
+    found += (*_strength(), *check_players(start()), *check_plan(start()))
+    table = {"holds": [to_json(row) for row in holdings()]}
+    show_result(found, finding_lines, lambda found: finding_document(found) | table, as_json=as_json)
     return 1 if any(finding.level == "fail" for finding in found) else 0
+
+
+def _accept(why: str) -> None:
+    from verdigris.gates.agent_shell.ways import accept_weaker
+
+    if not why.strip():
+        raise click.UsageError("it needs a reason: tdd doctor --accept-weaker WHY")
+    accept_weaker(project(), why)
+
+
+def _strength() -> Iterator[DoctorFinding]:
+    from verdigris.gates.agent_shell.ways import check_strength
+
+    with suppress(VerdigrisError, OSError):  # another finding says what is wrong
+        if (finding := check_strength(project())) is not None:
+            yield finding
 
 
 _FINDING_DOTS: dict[Level, Dot] = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -134,14 +176,17 @@ def verify(*, as_json: bool) -> int:
 @log_command.command("repair")
 @click.option("--why", required=True, help="What happened to the log; recorded in it.")
 def repair(why: str) -> int:
-    """Keep the longest whole part of a damaged log, and the damaged file beside it."""
-    from verdigris.core.records import REPAIRED, Draft
-    from verdigris.storage.repository import head
+    """Keep what is whole of a damaged log and store, and what is damaged beside it.
 
-    repo, log = _open_log()
-    actor = {"role": PERSON.role, "context": PERSON.context, "client": PERSON.client}
-    draft = Draft(REPAIRED, {"why": why}, repo.worktree, head(repo).branch, actor)
-    show(repair_lines(log.repair(draft)))
+    Of the log the longest part that nothing contradicts is kept. Lost objects of the store are taken from the
+    worktree and from git where they have them. A phase whose snapshots are lost ends; it goes on in red, from
+    what is committed.
+    """
+    from verdigris.setup.repair import repair
+
+    if denial := deny_agent("log repair"):
+        return deny(denial)
+    show(repair_lines(repair(start(), PERSON, why)))
     return 0
 
 
@@ -208,8 +253,16 @@ def verification_document(found: Verification) -> dict[str, Any]:
     return {"whole": found.whole, "events": found.events, "findings": findings}
 
 
-def repair_lines(repaired: Repaired) -> list[Line]:
-    if repaired.damaged is None and not repaired.lost:
-        return [Line(f"nothing to repair: the log is intact, {repaired.kept} events")]
-    kept = f"; the damaged log is kept beside it as {repaired.damaged}" if repaired.damaged else ""
-    return [Line(f"repaired: {repaired.kept} events kept, {repaired.lost} lost{kept}")]
+def repair_lines(repair: Repair) -> list[Line]:
+    log, store = repair.log, repair.store
+    found = [Line(f"moved aside: {name}") for name in repair.moved]
+    if log.damaged is not None or log.lost:
+        kept = f"; the damaged log is kept beside it as {log.damaged}" if log.damaged else ""
+        found.append(Line(f"repaired: {log.kept} events kept, {log.lost} lost{kept}"))
+    if store.kept:
+        objects = count_of(store.damaged, "object")
+        found.append(Line(f"repaired the store: {objects} damaged; the old one is kept in {store.kept}"))
+    found += [Line(f"lost: {what}", "red") for what in repair.lost]
+    if not found:
+        return [Line(f"nothing to repair: log and store are intact, {count_of(log.kept, 'event')}")]
+    return [*found, Line("next: `tdd status`")]

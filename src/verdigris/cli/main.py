@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from verdigris.core.errors import VerdigrisError
+from verdigris.core.errors import VerdigrisError, storage_error
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ def _run_guarded(argv: list[str]) -> int:
     except VerdigrisError as error:
         _tell_error(argv, error.message, error.hint)
         return error.exit_code
+    except OSError as error:
+        if error.filename is None:
+            return _our_fault(error)
+        told = storage_error(f"cannot use {os.fsdecode(error.filename)}", error, "its folder")
+        _tell_error(argv, told.message, told.hint)
+        return told.exit_code
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         return _our_fault(error)
     finally:

@@ -189,7 +189,7 @@ _PERSON_PARTS = {
     "cycle": ("abort", "run"),
     "log": ("repair",),
     "refactor": ("--uncovered",),
-    "doctor": ("--room",),
+    "doctor": ("--room", "--accept-weaker"),
     "spec": ("activate", "supersede"),
     "loop": ("new", "run", "daemon", "pause", "resume", "stop", "workflow"),
 }
@@ -204,7 +204,8 @@ def is_local(argv: Sequence[str]) -> bool:
 
 def _persons_part(argv: Sequence[str]) -> str:
     parts = _PERSON_PARTS.get(argv[0], ())
-    return next((part for part in parts if part in argv[1:]), "")
+    words = {word.partition("=")[0] for word in argv[1:]}
+    return next((part for part in parts if part in words), "")
 
 
 def deny_persons_verb(verb: str) -> Deny:

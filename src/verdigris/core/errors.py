@@ -13,6 +13,7 @@
     ├── ToolMissing           69   git, an interpreter or a test runner cannot be had
     ├── ModelUnavailable      69   a model's server is down, cut off or over its limit; may be resumed
     ├── ContextOverflow       70   a model was shown more than it can read; the caller shows less
+    ├── ConfinementLost       69   what was confined once cannot be confined any more, so it is not run
     ├── TimedOut             124   a tool did not end in time
     └── HarnessError          70   our fault
 
@@ -20,6 +21,13 @@ Denials and verdicts are values, never exceptions.
 """
 
 from __future__ import annotations
+
+import errno
+
+REPAIR = (
+    "a person runs `tdd log repair --why WHY`: it keeps what is whole, and what is damaged beside it, and"
+    " says what is lost"
+)
 
 
 class VerdigrisError(Exception):
@@ -69,11 +77,29 @@ class StorageError(VerdigrisError):
     pass
 
 
+def storage_error(what: str, error: OSError, place: object) -> StorageError:
+    """An error of the disk, with the way out of it. `place`: what has to be writable."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            hint = "free some space and run the command again"
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            hint = f"make {place} writable and run the command again"
+        case errno.EISDIR | errno.ENOTDIR | errno.EEXIST | errno.ENOTEMPTY:
+            hint = REPAIR
+        case _:
+            hint = f"check the disk under {place} and run the command again"
+    return StorageError(f"{what}: {error.strerror or error}", hint=hint)
+
+
 class ToolMissing(VerdigrisError):
     exit_code = 69
 
 
 class ModelUnavailable(VerdigrisError):
+    exit_code = 69
+
+
+class ConfinementLost(VerdigrisError):
     exit_code = 69
 
 

@@ -93,7 +93,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.TestRun():
             blocked = w.blocked if event.status is Status.SKIP else without_keys(w.blocked, {event.test_id})
             return replace(w, reds=fold_reds(w, event, seq), blocked=blocked)
-        case e.SuiteRun() | e.SuiteHindered() | e.SuiteCollected() | e.SessionStarted():
+        case e.SuiteRun() | e.SuiteHindered() | e.SuiteCollected() | e.SessionStarted() | e.LogRepaired():
             return _remember(w, event, seq)
         case e.TestBug():
             bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
@@ -129,10 +129,16 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
 
 
 def _remember(
-    w: WorktreeState, event: e.SuiteRun | e.SuiteHindered | e.SuiteCollected | e.SessionStarted, seq: int
+    w: WorktreeState,
+    event: e.SuiteRun | e.SuiteHindered | e.SuiteCollected | e.SessionStarted | e.LogRepaired,
+    seq: int,
 ) -> WorktreeState:
     """What later trees are compared with, and what keeps the suite from running."""
     match event:
+        case e.LogRepaired():
+            from verdigris.core.lost_objects import without_lost
+
+            return without_lost(w, frozenset(event.objects))
         case e.SuiteRun():
             counts = SuiteCounts(event.passed, event.failed, event.skipped)
             baseline = Baseline(event.tree, event.record, event.duration_ms, counts)

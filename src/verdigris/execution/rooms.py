@@ -190,7 +190,6 @@ def attempt_confined(project: Project, attempt: Callable[[], T | str]) -> T:
 
 def forget(project: Project) -> None:
     """Forgets how runs are confined here, because that did not work. The next run finds out again."""
-    child.available.cache_clear()
     child.forget(_note(project))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.agents import INSTRUCTIONS
-from verdigris.core.errors import VerdigrisError
+from verdigris.core.errors import VerdigrisError, storage_error
 from verdigris.core.events import ToolAllowed, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step
@@ -32,6 +32,7 @@ from verdigris.gates.calls import (
     Reply,
     home,
     is_control,
+    is_name,
     is_switch,
     readings,
 )
@@ -241,7 +242,7 @@ def _class(project: Project, name: str, cwd: Path) -> PathClass:
 
 
 def _cwd(project: Project, call: HookCall) -> Path:
-    return Path(call.cwd) if call.cwd.startswith("/") and "\0" not in call.cwd else project.root
+    return Path(call.cwd) if call.cwd.startswith("/") and is_name(call.cwd) else project.root
 
 
 def _no(project: Project, call: HookCall, denial: Deny) -> Reply:
@@ -296,7 +297,7 @@ def _could_write(project: Project, call: HookCall) -> tuple[str, ...] | None:
             return ()
         case Manner.WRITES if call.writes is not None:
             names = [name for spelling in call.writes for name in readings(spelling)]
-            return _paths_in(project, names, Path(call.cwd or project.root))
+            return _paths_in(project, names, _cwd(project, call))
         case _:
             return None
 
@@ -334,6 +335,9 @@ def answer(
         return _decide(client, call, given, project)
     except VerdigrisError as error:
         return client.fault(call, error.message, error.hint or "`tdd doctor`")
+    except OSError as error:
+        told = storage_error(f"cannot use {error.filename}", error, "its folder")
+        return client.fault(call, told.message, told.hint or "`tdd doctor`")
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         what = f"a bug in Verdigris, {type(error).__name__}: {error}"
         return client.fault(call, what, "`tdd doctor`, and report it")
@@ -366,7 +370,7 @@ def _tell_undone(project: Project) -> str:
 
 def _start(client: Client, call: HookCall, environment: Mapping[str, str]) -> Path:
     named = client.start(call, environment)
-    return Path(named) if named and "\0" not in named else Path.cwd()
+    return Path(named) if is_name(named) else Path.cwd()
 
 
 def _reply(client: Client, project: Project, call: HookCall) -> Reply:

@@ -14,18 +14,31 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """ROOT PRIVATE PATHS [-c] COMMAND, as the launcher and the client give them."""
+    """ROOT PRIVATE PATHS [-c] COMMAND, as the launcher and the client give them.
+
+    Where the launcher lies tells a copied or moved repository from the one that it was written for.
+    """
     import os
 
     from verdigris.gates.agent_shell.users_shell import become_shell, needs_no_confinement
 
     root, private, paths, *words = arguments
+    folder, _, name = sys.argv[0].rpartition("/")
+    if name == "shell" and folder != private:
+        from verdigris.gates.agent_shell.launcher import find_place
+
+        root, private = find_place(sys.argv[0], root, private)
     command = words[-1] if words else ":"
     if needs_no_confinement(private, command):
         become_shell(command, os.environ)
-    from verdigris.gates.agent_shell.run import CallPlace, run
+    from verdigris.gates.agent_shell.run import REFUSED, CallPlace, run
 
-    run(CallPlace(root, private, paths), command)
+    try:
+        run(CallPlace(root, private, paths), command)
+    except OSError as error:
+        said = f"verdigris: the command cannot be run: {error}. next: `tdd doctor`\n"
+        os.write(2, said.encode(errors="surrogateescape"))
+        os._exit(REFUSED)
 
 
 if __name__ == "__main__":

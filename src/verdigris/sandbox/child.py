@@ -13,6 +13,7 @@ from pathlib import Path
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import value
+from verdigris.sandbox import strength
 from verdigris.sandbox.confinement import Confinement, check_confinement, points_below
 from verdigris.sandbox.entry import STEPS, enter, temporary
 from verdigris.sandbox.folders import Folders, clear
@@ -211,13 +212,15 @@ class Confining:
             os._exit(REFUSED)
 
 
+_FORMAT = 2
+"""Of notes: those of an earlier version were written before `strength` remembered the way."""
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def recall_availability(note: str) -> Availability:
     """Reads the answer from the file `note` if it is about this system and user.
 
-    Otherwise it tries, and writes the note if confinement works.
+    Otherwise it tries, and writes the note if confinement works. Raises if it is weaker than it was before.
     """
     system = _system()
     try:
@@ -230,14 +233,27 @@ def recall_availability(note: str) -> Availability:
             if possible == way:
                 return Availability(possible, place, (Ability("network", ok=not network, why=network),))
     found = available()
+    strength.require(control_of(note), ways_of_runs(found))
     if found.way is not None:
         network = "" if found.network else found.why
         _write(note, f"{system}\0{found.way}\0{found.place}\0{network}")
     return found
 
 
+def control_of(note: str) -> str:
+    """The control area of a note, which lies in a worktree's private folder."""
+    return note.rpartition("/worktrees/")[0] or note.rpartition("/")[0]
+
+
+def ways_of_runs(found: Availability) -> dict[str, str]:
+    """How runs are confined, as `strength` remembers it."""
+    way = found.way or ""
+    return {strength.RUN: way, strength.NETWORK: way if found.network else ""}
+
+
 def forget(note: str) -> None:
-    """Removes a note by which a child could not be confined."""
+    """Removes a note by which a child could not be confined; what works is found out again."""
+    available.cache_clear()
     with suppress(OSError):
         os.unlink(note)
 
@@ -249,7 +265,7 @@ def _system() -> str:
             started = boot.read().strip()
     except OSError:
         started = ""
-    return f"{started} {os.uname().release} {os.geteuid()} {temporary()}"
+    return f"{_FORMAT} {started} {os.uname().release} {os.geteuid()} {temporary()}"
 
 
 def _write(note: str, text: str) -> None:
@@ -270,7 +286,7 @@ def confine_query(
     root: Path, note: Path | None = None, *, reads: Sequence[Path] = (), hides: Sequence[Path] = ()
 ) -> Iterator[Callable[[], None] | None]:
     """Gives a function for `Popen(preexec_fn=…)` that lets a query write nothing; None if nothing can be
-    confined.
+    confined, and never was.
 
     `reads`: paths that stay visible even in a temporary folder. `hides`: paths that the query cannot read.
     """

@@ -17,11 +17,11 @@ from verdigris.setup.doctor_checks import (
     DoctorFinding,
     check_git,
     check_room,
-    check_sandbox,
     check_stack,
     failure,
 )
 from verdigris.setup.initialisation import has_tests
+from verdigris.setup.safeguards import check_sandbox
 from verdigris.storage.config import load
 from verdigris.storage.project import CONFIG, Project, open_log
 from verdigris.storage.repository import Repository, find_repository, head, in_progress

@@ -1,4 +1,4 @@
-"""The checks of `tdd doctor`: git, each stack's test tool, the sandbox, and the suite in the room."""
+"""The checks of `tdd doctor`: git, each stack's test tool, and the suite in the room."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from verdigris.execution.tools.python import installed_plugins
 from verdigris.execution.tools.registry import SECONDS, tool_of, version
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import need_finders
-from verdigris.sandbox import child
 from verdigris.storage.git import program
 
 if TYPE_CHECKING:
@@ -126,41 +125,6 @@ def _last_lines(report: TestReport) -> tuple[str, ...]:
 
 def _count_ends(number: int) -> str:
     return "1 test ends" if number == 1 else f"{number} tests end"
-
-
-_ALLOW = "allow unprivileged user namespaces (sysctl, AppArmor, the container's profile), or live with it"
-
-
-def check_sandbox() -> DoctorFinding:
-    found = child.available()
-    if not found.ok:
-        return DoctorFinding(
-            "sandbox",
-            "warn",
-            f"no process can be confined here ({found.why}): tests run with your rights, and what they or an"
-            " agent's commands write to protected paths is found and put back afterwards instead of being"
-            " stopped; held-out tests can be read, `room.network` has no effect, and settlements cannot try"
-            " whether assertions are live",
-            _ALLOW,
-        )
-    if not found.network:
-        return DoctorFinding(
-            "sandbox",
-            "warn",
-            f"a confined process has no network of its own here ({found.why}): runs reach the machine's",
-            f"{_ALLOW}; `room: {{network: host}}` says that it is meant",
-        )
-    if found.way == "plain":
-        return DoctorFinding(
-            "sandbox",
-            "warn",
-            "a process can be confined, but without a user namespace: as root it may look into other"
-            " processes of root by ptrace and /proc",
-            f"work as a plain user; {_ALLOW}",
-        )
-    return DoctorFinding(
-        "sandbox", "ok", "what a run writes has no effect outside; mounts, ids and network of its own"
-    )
 
 
 OLDEST_GIT = (2, 34)

@@ -17,6 +17,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
+from verdigris.sandbox import strength
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
 from verdigris.storage.durable_files import write_whole
@@ -24,6 +25,7 @@ from verdigris.storage.git import ask_users_git
 from verdigris.storage.intents import recover
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
+from verdigris.storage.snapshots.workspace import Workspace
 from verdigris.turns.baseline import known_baseline
 from verdigris.turns.claim_check import following_move
 
@@ -75,6 +77,7 @@ class Removed:
 
 def plan(start: Path, *, lang: str | None = None) -> InitPlan:
     repo = find_repository(start)
+    _put_frozen_back(repo)
     if (repo.root / CONFIG).exists():
         return InitPlan(repo, load(repo.root).settings, None)
     found = detect(repo.root, lang)
@@ -83,6 +86,21 @@ def plan(start: Path, *, lang: str | None = None) -> InitPlan:
         raise UserError("; ".join(found.notes) + ".", hint=hint)
     settings = Settings(stacks=found.stacks or (Stack(),))
     return InitPlan(repo, settings, render(settings), found.notes, assumed=not found.stacks)
+
+
+def _put_frozen_back(repo: Repository) -> None:
+    """Writes tdd.yaml again as an open turn or refactor froze it, if it is gone."""
+    here = open_log(repo).state().of(repo.worktree)
+    frozen = here.turn or here.refactor
+    if frozen is None or here.configuration is None or os.path.lexists(repo.root / CONFIG):
+        return
+    data = Workspace(repo, lambda _: PathClass.OTHER).read(frozen.tree, CONFIG)
+    if data is None:
+        raise UserError(
+            f"tdd.yaml is gone while the {here.phase} phase is open, and no snapshot has it.",
+            hint="end the phase (`tdd off WHY`, then `tdd on`), then `tdd init`",
+        )
+    write_whole(repo.root / CONFIG, data)
 
 
 def initialise(start: Path, actor: Actor) -> Initialised:
@@ -109,11 +127,6 @@ def with_baseline(start: Path, actor: Actor, done: Initialised, progress: Progre
 
 def _is_set_up(here: WorktreeState, plan: InitPlan) -> bool:
     """Whether a configured repository needs nothing."""
-    if plan.content is not None and (here.turn is not None or here.refactor is not None):
-        raise UserError(
-            f"tdd.yaml is gone while the {here.phase} phase is open, in which it is frozen.",
-            hint="bring it back (`git checkout -- tdd.yaml`), or end the phase first",
-        )
     return plan.content is None and here.ground is not None
 
 
@@ -168,6 +181,7 @@ def uninitialise(start: Path, actor: Actor, *, force: bool) -> Removed:
     stop(str(repo.private))
     if was_configured:
         log.append(drafts(repo, actor, Unconfigured(why="uninit")), sync=True)
+        strength.forget(str(repo.control))
     return Removed(file, was_configured)
 
 

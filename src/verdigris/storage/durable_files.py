@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.errors import StorageError, UserError
+from verdigris.core.errors import StorageError, UserError, storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,8 +58,7 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             new.unlink()
-        hint = "free disk space or make the folder writable, then try again"
-        raise StorageError(f"{path} cannot be written: {error.strerror}", hint=hint) from error
+        raise storage_error(f"{path} cannot be written", error, path.parent) from error
 
 
 def append_line(path: Path, document: Mapping[str, Any], *, header: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ import select
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError, ToolMissing, UserError, VerdigrisError
+from verdigris.core.errors import REPAIR, StorageError, ToolMissing, UserError, VerdigrisError
 from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ UNOBSERVED = {
 SYSTEM = ("/usr/", "/bin/", "/opt/", "/nix/", "/snap/", "/run/current-system/")
 """Folders of programs that a plain user cannot write."""
 DEAF = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+class GitFailed(StorageError):
+    """Git could not do what it was asked for: an object or an index is damaged, or the disk fails."""
 
 
 @value
@@ -267,9 +271,9 @@ def require_success(output: Output, arguments: Iterable[str]) -> bytes:
     if output.code == 0:
         return output.stdout
     command = " ".join(["git", *arguments])
-    raise StorageError(
+    raise GitFailed(
         f"`{command}` failed: {output.stderr or f'exit code {output.code}'}",
-        hint="look for a full or read-only disk; `tdd doctor` checks the store",
+        hint=f"look for a full or read-only disk; otherwise {REPAIR}",
     )
 
 

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError, UserError
+from verdigris.core.errors import StorageError, UserError, storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,9 +73,7 @@ def _open_lock(path: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise StorageError(
-            f"cannot open the lock {path}: {error.strerror}", hint="make that folder writable and try again"
-        ) from error
+        raise storage_error(f"cannot open the lock {path}", error, path.parent) from error
 
 
 def acquire(descriptor: int, name: str, wait: float | None = None, operation: int = fcntl.LOCK_EX) -> None:

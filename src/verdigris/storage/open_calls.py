@@ -6,7 +6,7 @@ pretend to be gone.
 """
 
 # `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH104, PTH108, PTH110, PTH116, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH102, PTH103, PTH104, PTH106, PTH108, PTH110, PTH116, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Deny
 
 
-CALLS, SOCKETS = "calls", "sockets"
+CALLS, SOCKETS, BROKER = "calls", "sockets", "broker"
 SHOWN = 1000
 LINE = 100
 
@@ -41,8 +41,7 @@ def open_record(private: str, command: str, context: str = "") -> int:
     The process that serves the call outside holds the descriptor.
     """
     folder = folder_of(private)
-    for made in (folder, f"{private}/{SOCKETS}"):
-        os.makedirs(made, mode=0o700, exist_ok=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     fresh = f"{folder}/new.{os.getpid()}"
     record = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     fcntl.flock(record, fcntl.LOCK_EX)
@@ -73,14 +72,28 @@ def close_record(private: str, *, empty: bool) -> None:
     again, and the record could then name another call.
     """
     record = f"{folder_of(private)}/{os.getpid()}"
-    _remove(socket_of(private))
+    _remove_socket(private, str(os.getpid()))
     left = set() if empty else {_read(record)[0]} - {""}
     if not (left and _living_namespaces(left)):
         _remove(record)
 
 
-def socket_of(private: str) -> str:
-    return f"{private}/{SOCKETS}/{os.getpid()}"
+def make_socket_folder(private: str) -> str:
+    """Makes the folder of this call's socket. The call sees it in the place of all such folders."""
+    folder = f"{private}/{SOCKETS}/{os.getpid()}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except FileExistsError:  # a socket that a killed call of an earlier version left
+        os.unlink(folder)
+        os.mkdir(folder, 0o700)
+    return folder
+
+
+def _remove_socket(private: str, name: str) -> None:
+    folder = f"{private}/{SOCKETS}/{name}"
+    with suppress(FileNotFoundError, NotADirectoryError):
+        _remove(f"{folder}/{BROKER}")
+        os.rmdir(folder)
 
 
 def refusal(private: str) -> Deny | None:
@@ -147,7 +160,8 @@ def forget_ended(private: str) -> frozenset[str]:
     living = _living_namespaces(set(wanted.values())) if wanted else set()
     ended = {record: _read(record)[1] for record, namespace in wanted.items() if namespace not in living}
     for record in ended:
-        _remove(record, f"{private}/{SOCKETS}/{os.path.basename(record)}")
+        _remove(record)
+        _remove_socket(private, os.path.basename(record))
     return frozenset(ended.values())
 
 
@@ -208,6 +222,15 @@ def _inside(wanted: set[str]) -> Iterator[tuple[int, set[str]]]:
             continue
 
 
+def is_inside(pid: int, namespace: str) -> bool:
+    """Whether a process is in the namespace of a call; one that cannot be looked at is not."""
+    try:
+        mnt, mine = os.stat(f"/proc/{pid}/ns/mnt").st_ino, os.stat("/proc/self/ns/user").st_ino
+        return namespace in {f"mnt {mnt}", *_users(str(pid), mine)}
+    except OSError:
+        return False
+
+
 def _users(pid: str, mine: int) -> set[str]:
     """A process's user namespace and those around it, up to our own."""
     found = set()
@@ -257,11 +280,16 @@ def open_edits(private: str, context: str) -> dict[str, str]:
             with suppress(FileNotFoundError):
                 record = f"{private}/{EDITS}/{name}"
                 by, _, path = os.fsdecode(_content(record)).partition("\0")
-                if time.time() - os.stat(record).st_mtime >= LONGEST_EDIT:
+                if not _is_recent(record):
                     _remove(record)
                 elif by != context:
                     found[path] = by
     return found
+
+
+def _is_recent(record: str) -> bool:
+    """Whether it was written lately; what lies ahead was written before the clock was put back."""
+    return abs(time.time() - os.stat(record).st_mtime) < LONGEST_EDIT
 
 
 def _edit_of(private: str, context: str) -> str:
@@ -272,11 +300,13 @@ FOLDER = "callers"
 UNKNOWN = "unknown"
 """The context of a command that cannot be assigned while subagents work: a client may change a command after
 the hook has seen it (`2>nul` becomes `2>/dev/null`). No agent has this name, so it proves nothing."""
+BEGUN = b"!\n"
+"""Ends a note, whose other lines name those who are about to run the command: a shell has begun to run it."""
 _DAY = 24 * 60 * 60
 
 
 def note_caller(private: str, session: str, command: str, agent: str) -> None:
-    """Notes who runs a command.
+    """Notes who is about to run a command.
 
     `agent` is empty for the session itself, which is noted only while subagents work.
     """
@@ -284,20 +314,24 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
         os.makedirs(f"{private}/{FOLDER}", mode=0o700, exist_ok=True)
     elif not _names_of_calls(private):
         return
-    with open(_record(private, session, command), "wb") as record:
-        record.write(os.fsencode(agent))
+    record = _record(private, session, command)
+    with open(record, "ab") as file:
+        if _content(record).endswith(BEGUN):
+            file.truncate(0)
+        file.write(os.fsencode(f"{agent}\n"))
 
 
 def forget_caller(private: str, agent: str) -> None:
     """Forgets a subagent that has ended; with the last one, the session's own calls too."""
-    left = {}
-    for name in _names_of_calls(private):
-        with suppress(FileNotFoundError):
-            left[name] = _content(f"{private}/{FOLDER}/{name}")
-    others = set(left.values()) - {os.fsencode(agent), b""}
-    for name, noted in left.items():
-        if noted == os.fsencode(agent) or not others:
-            _remove(f"{private}/{FOLDER}/{name}")
+    records = [f"{private}/{FOLDER}/{name}" for name in _names_of_calls(private)]
+    left = {record: _agents_in(record) for record in records}
+    others = frozenset().union(*left.values()) - {agent, ""}
+    for record, noted in left.items():
+        if not others or noted <= {agent}:
+            _remove(record)
+        elif agent in noted:
+            with open(record, "wb") as file:
+                file.writelines(os.fsencode(f"{name}\n") for name in noted - {agent})
 
 
 def forget_old_callers(private: str, now: float) -> None:
@@ -319,10 +353,8 @@ def at_work(private: str, session: str) -> frozenset[str]:
     """The agents that are active in a worktree: this session, those from prompt to stop, those with an open
     call, and subagents.
     """
-    noted: set[str] = set()
-    for name in _names_of_calls(private):
-        with suppress(FileNotFoundError):
-            noted.add(os.fsdecode(_content(f"{private}/{FOLDER}/{name}")))
+    records = (f"{private}/{FOLDER}/{name}" for name in _names_of_calls(private))
+    noted = {agent for record in records for agent in _agents_in(record)}
     shells = (context for context, _ in open_shells(private))
     return frozenset({session, *noted, *shells, *_working_sessions(private)} - {""})
 
@@ -348,8 +380,7 @@ def _working_sessions(private: str) -> Iterator[str]:
             record = f"{private}/{WORKING}/{name}"
             with suppress(FileNotFoundError):
                 process, _, session = os.fsdecode(_content(record)).partition("\0")
-                recent = time.time() - os.stat(record).st_mtime < LONGEST_EDIT
-                if os.path.exists(f"/proc/{process}") if process else recent:
+                if os.path.exists(f"/proc/{process}") if process else _is_recent(record):
                     yield session
 
 
@@ -358,13 +389,37 @@ def _session_of(private: str, session: str) -> str:
 
 
 def caller(private: str, session: str, line: str) -> str:
-    """The subagent whose command the line contains; empty for the session itself, or `UNKNOWN`."""
+    """The subagent whose command the line contains, which begins now; empty for the session, or `UNKNOWN`.
+
+    It is unknown, too, if two agents are about to run the same command: one of them could be taken for the
+    other.
+    """
     if not _names_of_calls(private):
         return ""
     for word in _words(line):
         with suppress(FileNotFoundError):
-            return os.fsdecode(_content(_record(private, session, word)))
+            return _begin(_record(private, session, word))
     return UNKNOWN
+
+
+def _begin(record: str) -> str:
+    note = _content(record)
+    if not note.endswith(BEGUN):
+        with open(record, "ab") as file:
+            file.write(BEGUN)
+    agents = _names_in(note)
+    return agents.pop() if len(agents) == 1 else UNKNOWN
+
+
+def _agents_in(record: str) -> set[str]:
+    try:
+        return _names_in(_content(record))
+    except FileNotFoundError:
+        return set()
+
+
+def _names_in(note: bytes) -> set[str]:
+    return {os.fsdecode(line) for line in note.removesuffix(BEGUN).splitlines()}
 
 
 def _words(line: str) -> list[str]:

@@ -80,12 +80,27 @@ def find_repository(start: Path) -> Repository:
     )
 
 
+def sandbox_note(root: Path) -> Path | None:
+    """The file that says how processes are confined in a worktree; None where there is none yet."""
+    from verdigris.sandbox.child import NOTE
+
+    try:
+        private = find_repository(root).private
+    except NotARepository:
+        return None
+    return private / NOTE if private.is_dir() else None
+
+
 def head(repo: Repository) -> Head:
     content = _text(repo.git_dir / "HEAD")
-    if content is None:
+    if content is None or not _is_head(content):
+        from shlex import quote
+
+        file, branch = repo.git_dir / "HEAD", _likely_branch(repo)
         raise NotARepository(
-            f"{repo.git_dir} has no HEAD: git's own files are damaged or gone",
-            hint="restore them, for example from a clone; Verdigris' own files in there are kept",
+            f"{file} names neither a branch nor a commit: git's own files are damaged",
+            hint=f"`echo 'ref: refs/heads/{branch}' > {quote(str(file))}`, with the branch that you were on;"
+            " Verdigris' own files are kept",
         )
     if not content.startswith("ref: "):
         return Head(None, content)
@@ -96,6 +111,19 @@ def head(repo: Repository) -> Head:
             hint="run `git refs migrate --ref-format=files`",
         )
     return Head(ref.removeprefix("refs/heads/"), resolve(repo, ref))
+
+
+def _is_head(content: str) -> bool:
+    is_commit = len(content) in {40, 64} and not content.strip("0123456789abcdef")
+    return is_commit or (content.startswith("ref: ") and "\0" not in content)
+
+
+def _likely_branch(repo: Repository) -> str:
+    """The branch at the commit that HEAD had last; the first one, if that is not known."""
+    last = (_text(repo.git_dir / "logs" / "HEAD") or "").rpartition("\n")[2].split(" ")
+    heads = repo.common_dir / "refs" / "heads"
+    found = {str(path.relative_to(heads)): _text(path) for path in sorted(heads.rglob("*")) if path.is_file()}
+    return next((name for name, commit in found.items() if commit in last[1:2]), next(iter(found), "main"))
 
 
 def resolve(repo: Repository, ref: str) -> str | None:

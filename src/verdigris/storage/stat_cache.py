@@ -48,16 +48,19 @@ def write(private: str | os.PathLike[str], state_seq: int, root: bytes, rows: li
     os.replace(f"{place}.new", place)  # noqa: PTH105
 
 
-def read(private: str | os.PathLike[str]) -> Stamps | None:
-    """Reads the stamps; None if there are none that we understand: then everything must be compared."""
+def read(private: str | os.PathLike[str], root: str | os.PathLike[str] = "") -> Stamps | None:
+    """Reads the stamps; None if there are none that we understand: then everything must be compared.
+
+    `root`: they must be of it, unless it is empty; a copied or moved repository has those of another.
+    """
     place = os.path.join(os.fspath(private), FILE)  # noqa: PTH118
     try:
         with open(place, "rb") as file:  # noqa: PTH123
             found = marshal.loads(file.read())  # noqa: S302 - our own file, in a folder that no agent may write
-        version, state_seq, root, rows = found
+        version, state_seq, top, rows = found
     except (OSError, EOFError, ValueError, TypeError):
         return None
-    return (state_seq, root, rows) if version == VERSION else None
+    return (state_seq, top, rows) if version == VERSION and top == (os.fsencode(root) or top) else None
 
 
 def renumber(private: str | os.PathLike[str], old: int, new: int) -> None:

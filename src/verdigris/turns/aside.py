@@ -5,6 +5,7 @@ What HEAD has stays where it is, unless an agent committed it and no verdict acc
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
@@ -20,6 +21,7 @@ from verdigris.core.turn_events import next_aside
 from verdigris.core.value import replace, value
 from verdigris.languages.registry import beyond_stubs
 from verdigris.storage.intents import carries_out
+from verdigris.storage.repository import head
 from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation, refusal
 from verdigris.turns.rollback import put_back
@@ -200,11 +202,25 @@ def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[s
 
 
 def _only_stubs(project: Project, start: str, current: str, path: str) -> bool:
-    """Whether the file gained only stubs since, which the edits that come back may replace."""
+    """Whether the file gained only stubs since, which the edits that come back may replace.
+
+    A committed line that was reworded meanwhile, be it only a comment, stays.
+    """
     before, after = (project.workspace.read(tree, path) for tree in (start, current))
     if after is None or project.classify(path) is not PathClass.SOURCE:
         return False
+    reworded = Counter((before or b"").splitlines()) - Counter(after.splitlines())
+    if reworded and _is_committed(project, current, path):
+        return False
     return beyond_stubs(path, before, after) is None
+
+
+def _is_committed(project: Project, tree: str, path: str) -> bool:
+    from verdigris.storage.snapshots import head_moves
+
+    held = head_moves.entries_at(project.repo, head(project.repo).commit, {path}).get(path)
+    lying = project.workspace.entries(tree, {path}).get(path)
+    return held is not None and lying is not None and held.blob == lying.blob
 
 
 def _conflict(laid: LaidAside, path: str) -> Deny:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 SEARCH_SECONDS = 0.1
+STAGED, EDITED = frozenset("MRC"), frozenset("MD")
+"""Letters of `git status`."""
 ALL_SOURCE = Target(".", frozenset({PathClass.SOURCE}), ".")
 
 
@@ -219,6 +221,21 @@ def as_it_stands(project: Project, state: WorktreeState, tree: str) -> WorktreeS
 
 def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1) -> TreeFacts:
     """`state`: as the asking agent sees it. `most`: edits to find."""
+    facts = _facts_by_phase(project, state, tree, most)
+    return replace(facts, stuck=_is_stuck(project, facts.in_progress)) if facts.in_progress else facts
+
+
+def _is_stuck(project: Project, unfinished: str) -> bool:
+    """Whether git refuses to abort it: it does for a file that is staged, and was edited since."""
+    if unfinished == "rebase":
+        return False
+    from verdigris.storage.git import ask_users_git
+
+    listed = ask_users_git(project.root, "status", "--porcelain", "-z", "--untracked-files=no").split("\0")
+    return any(line[:1] in STAGED and line[1:2] in EDITED for line in listed)
+
+
+def _facts_by_phase(project: Project, state: WorktreeState, tree: str, most: int) -> TreeFacts:
     unfinished = in_progress(project.repo)
     if state.phase is Phase.GREEN and state.turn is not None:
         drift = difference(project, state.turn.tree, tree).oracle

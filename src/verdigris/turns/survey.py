@@ -69,7 +69,7 @@ def survey(project: Project) -> Survey:
         notes += [state.hindrance.line] if state.hindrance else []
         state = _without_accepted_pins(project, state, tree)
     except (StorageError, ToolMissing, NotARepository) as error:
-        notes.append(f"the tree could not be compared: {error.message}")
+        notes.append(f"the tree could not be compared: {error.message}; {error.hint}")
     asker = replace(asker_of(project, state), wait=what_to_wait_for(project))
     move = next_move(own_view(project, state), facts, asker)
     return Survey(project.repo.worktree, branch, state, facts.unclaimed, facts.drift, tuple(notes), move)
@@ -78,7 +78,7 @@ def survey(project: Project) -> Survey:
 def missing_parts(project: Project) -> Iterator[str]:
     """What the laws go by and is not there."""
     if not (project.root / CONFIG).exists():
-        back = f"`git checkout -- {CONFIG}`, or `tdd init`, brings it back"
+        back = "`tdd init` brings it back"
         yield f"there is no {CONFIG} here; what was recorded of it is in force. {back}"
     if find_program("git", os.get_exec_path()) is None:
         yield "git is not on PATH: a claim, a settlement and HEAD need it"

@@ -9,6 +9,7 @@ import pytest
 from storage.log.tally import ACTOR, Tally, TallyFolding, draft, filled, lines, numbers, open_log, put_lines
 from verdigris.core.errors import HarnessError, LogDamaged, UserError
 from verdigris.core.records import GENESIS, Draft, Record, Schema
+from verdigris.storage.log import light
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.log import Log
 
@@ -52,6 +53,7 @@ def test_the_head_says_where_the_log_ends(tmp_path: Path) -> None:
         "hash": digest(text[-1].removesuffix(b"\n")),
         "size": sum(map(len, text)),
         "checkpoint": sum(map(len, text[:3])),
+        "last": text[-1].decode().removesuffix("\n"),
     }
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "head", "lock"]
 
@@ -113,12 +115,24 @@ def lose_log(at: Path) -> None:
     (at / "events.jsonl").unlink()
 
 
+def cut_two_events(at: Path) -> None:
+    put_lines(at, lines(at)[:-2])
+
+
+def cut_a_byte_before_the_last(at: Path) -> None:
+    os.truncate(at / "events.jsonl", sum(map(len, lines(at)[:-1])) - 1)
+
+
 def cut_an_event(at: Path) -> None:
     put_lines(at, lines(at)[:-1])
 
 
 def cut_a_byte(at: Path) -> None:
     os.truncate(at / "events.jsonl", sum(map(len, lines(at))) - 1)
+
+
+def cut_half_a_line(at: Path) -> None:
+    os.truncate(at / "events.jsonl", sum(map(len, lines(at))) - len(lines(at)[-1]) // 2)
 
 
 def edit_the_last(at: Path) -> None:
@@ -154,8 +168,8 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     lose_head: "damaged: its head record is missing",
     spoil_head: "damaged: its head record cannot be read",
     lose_log: "damaged at event 8: it is cut off",
-    cut_an_event: "damaged at event 8: it is cut off",
-    cut_a_byte: "damaged at event 8: it is cut off, 1 bytes",
+    cut_two_events: "damaged at event 8: it is cut off",
+    cut_a_byte_before_the_last: "damaged at event 8: it is cut off",
     edit_the_last: "damaged at event 8: it is not the one that the head",
     edit_the_last_but_one: "damaged at event 7: it is not the one that event 8",
     set_the_head_back: "damaged at event 10: it comes after the end",
@@ -163,6 +177,34 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     repeat_the_last: "damaged at event 9: event 8 stands in its place",
     misplace_the_checkpoint: "damaged at event 8: the head record names no checkpoint",
 }
+
+
+@pytest.mark.parametrize("cut", [cut_an_event, cut_a_byte, cut_half_a_line])
+def test_a_last_line_that_was_cut_is_written_again(tmp_path: Path, cut: Callable[[Path], None]) -> None:
+    attempts: dict[str, Callable[[Log[Tally]], object]] = {
+        "read": lambda log: log.state(),
+        "append": lambda log: log.append([draft()]),
+        "verify": lambda log: log.verify(),
+    }
+    for name, attempt in attempts.items():
+        log = filled(tmp_path / name, 7, every=4)
+        before = lines(tmp_path / name)
+        cut(tmp_path / name)
+        attempt(log)
+        assert lines(tmp_path / name)[:8] == before
+        assert log.verify().findings == ()
+
+
+def test_a_light_record_that_was_cut_is_written_again(tmp_path: Path) -> None:
+    filled(tmp_path, 3)
+    head = light.head(str(tmp_path))
+    assert head is not None
+    envelope: dict[str, Any] = {"worktree": "main", "branch": "main", "actor": ACTOR, "v": 1}
+    assert light.append(str(tmp_path), light.stamp(head), "denied", envelope, {"rule": "r"})
+    before = lines(tmp_path)
+    cut_half_a_line(tmp_path)
+    assert open_log(tmp_path).state().events == 4
+    assert lines(tmp_path) == before
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.damage import empty, flip, make_folder, remove, truncate
 from support.workspaces import classify
 from verdigris.core.errors import StorageError
 from verdigris.core.paths import PathClass
@@ -93,9 +94,9 @@ def test_a_file_that_changes_while_it_is_hashed_is_hashed_again(
     monkeypatch.setattr(index, "let_the_clock_tick", edit)
     hashed: list[bytes] = []
 
-    def watched(git: Git, private: Path) -> str | None:
+    def watched(git: Git) -> str:
         hashed.append(path.read_bytes())
-        return WRITE_TREE(git, private)
+        return WRITE_TREE(git)
 
     monkeypatch.setattr(index, "_write_tree", watched)
     assert workspace.read(workspace.snapshot(), "src/a.py") == b"before the second"
@@ -353,3 +354,19 @@ def test_a_look_grows_old_with_its_second() -> None:
         "future": (index.SECOND * 9,),
     }
     assert index.young_entries(looks, index.SECOND + 5).keys() == {"young", "future"}
+
+
+@pytest.mark.usefixtures("by_git")
+@pytest.mark.parametrize("how", [truncate, flip, empty, remove, make_folder])
+@pytest.mark.parametrize("name", ["index", "tree", "fresh.json"])
+def test_a_damaged_index_is_made_again(
+    repo: GitRepo, workspace: Workspace, name: str, how: Callable[[Path], None]
+) -> None:
+    repo.write("src/a.py", "1")
+    before = workspace.snapshot()
+    how(find_repository(repo.root).private / name)
+    assert workspace.snapshot() == before
+    repo.write("src/a.py", "2")
+    assert workspace.snapshot() != before
+    repo.write("src/a.py", "1")
+    assert workspace.snapshot() == before

@@ -303,8 +303,18 @@ class SwitchedOn(Event):
 
 
 @value
+class WeakerAccepted(Event):
+    """A person accepted weaker ways of confining than before; kind of process → way, empty for none."""
+
+    ways: Mapping[str, str]
+    why: str
+
+
+@value
 class LogRepaired(Event):
     kept: int
     lost: int
     why: str
     damaged: str
+    objects: tuple[str, ...] = ()
+    """Trees and blobs that the store has lost."""

@@ -168,6 +168,8 @@ class TreeFacts:
 
     in_progress: str | None = None
     """A merge, rebase … that git has not finished."""
+    stuck: bool = False
+    """Git refuses to abort it: files that it staged were edited since."""
     hindrance: str = ""
     """Why the suite does not run at all, with the cure."""
     drift: tuple[str, ...] = ()
@@ -220,7 +222,7 @@ def next_move(state: WorktreeState, facts: TreeFacts = TreeFacts(), asker: Asker
     if asker.wait:
         return asker.wait
     if facts.in_progress is not None:
-        return finish_git(state, facts.in_progress)
+        return finish_git(state, facts.in_progress, stuck=facts.stuck)
     if facts.hindrance:
         return facts.hindrance
     if facts.drift and not suspended:
@@ -383,16 +385,11 @@ def _files_of(losses: Sequence[str]) -> tuple[str, list[str]]:
     return ", ".join([*files[:_NAMED], *(["others"] if len(files) > _NAMED else [])]), files
 
 
-def finish_git(state: WorktreeState, in_progress: str) -> str:
+def finish_git(state: WorktreeState, in_progress: str, *, stuck: bool = False) -> str:
     """Under an open turn, and for a bisect, `tdd sync` does not work: then a person uses git."""
     if in_progress == "bisect":
         return "end it with `git bisect reset` (a person's command)"
-    if state.phase not in SYNCS_IN:
-        return (
-            f"drop it with `git {in_progress} --abort`, or resolve it and finish it with "
-            f"`git {in_progress} --continue` (a person's command)"
-        )
-    return (
-        f"drop it with `tdd sync -- {in_progress} --abort`, "
-        f"or resolve it and finish it with `tdd sync -- {in_progress} --continue`"
-    )
+    git, whose = ("tdd sync --", "") if state.phase in SYNCS_IN else ("git", " (a person's command)")
+    drop = f"`{git} {in_progress} --quit`, which leaves the files as they are" if stuck else ""
+    drop = drop or f"`{git} {in_progress} --abort`"
+    return f"drop it with {drop}, or resolve it and finish it with `{git} {in_progress} --continue`{whose}"

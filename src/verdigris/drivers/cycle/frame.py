@@ -180,8 +180,11 @@ def is_test(project: Project, path: str) -> bool:
 def deny_same(cycle: Cycle, validator: Actor) -> Deny | None:
     """Refuses a validator who wrote tests: the author of a test does not certify it."""
     if validator.role == AGENT and validator.context == UNKNOWN:
-        why = "Nothing says which agent runs this command: its client changed it after the gate had seen it."
-        return Deny("unknown-context", why, "run the `tdd cycle …` call as a plain command of its own")
+        why = (
+            "Nothing says which agent runs this command: its client changed it after the gate had seen it, or"
+            " another agent was about to run the same one."
+        )
+        return Deny("unknown-context", why, "run the `tdd cycle …` call again, as a plain command of its own")
     if validator not in cycle.authors:
         return None
     who = identity_of(validator)

@@ -15,6 +15,8 @@ from verdigris.execution.process import Command, run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from verdigris.execution.process import Finished
+
 How = Literal["configured", "project", "VIRTUAL_ENV", "PATH"]
 
 _FOLDERS = (".venv", "venv", "env")
@@ -177,16 +179,25 @@ class _InterpreterQuery:
         return _InterpreterFacts(_places(told))
 
     def _executes(self, path: Path) -> str | None:
-        argv = (str(path), "-I", "-c", _PROBE)
-        from verdigris.sandbox.child import NOTE, confine_query, environment_of
+        from verdigris.sandbox.child import NOTE, forget, refusal
+        from verdigris.storage.repository import sandbox_note
 
-        note = self.cache.with_name(NOTE) if self.cache else None
+        note = self.cache.with_name(NOTE) if self.cache else sandbox_note(self.root)
         try:
-            with confine_query(self.root, note, reads=environment_of(path)) as confine:
-                finished = run(Command(argv, path.parent, self.env, confine=confine), timeout=_PROBE_SECONDS)
+            finished = self._run(path, note)
+            if note and refusal(finished.exit_code, finished.output) is not None:
+                forget(str(note))
+                finished = self._run(path, note)
         except ToolMissing:
             return None
         return finished.output.decode("utf-8", "replace") if finished.exit_code == 0 else None
+
+    def _run(self, path: Path, note: Path | None) -> Finished:
+        from verdigris.sandbox.child import confine_query, environment_of
+
+        argv = (str(path), "-I", "-c", _PROBE)
+        with confine_query(self.root, note, reads=environment_of(path)) as confine:
+            return run(Command(argv, path.parent, self.env, confine=confine), timeout=_PROBE_SECONDS)
 
     def _read(self) -> dict[str, str]:
         try:

@@ -28,6 +28,7 @@ from verdigris.runners.protocol import Toolset
 from verdigris.runners.python import PYTHON_TOOLS, PythonRunner
 from verdigris.runners.registry import kind_of
 from verdigris.sandbox.child import confine_query, environment_of
+from verdigris.storage.repository import sandbox_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +127,7 @@ def _ask(python: Path, question: str, stack: Stack, root: Path) -> Any:
 
     None if it has none.
     """
-    with confine_query(root, reads=environment_of(python)) as confine:
+    with confine_query(root, sandbox_note(root), reads=environment_of(python)) as confine:
         command = Command((str(python), "-c", question), root / stack.root, dict(os.environ), confine=confine)
         done = run(command, timeout=SECONDS)
     try:

@@ -20,6 +20,7 @@ from verdigris.execution.tools.runs import Prepared
 from verdigris.runners import reporter
 from verdigris.runners.registry import BUILT_IN, kind_of
 from verdigris.sandbox.child import confine_query
+from verdigris.storage.repository import sandbox_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -205,7 +206,8 @@ def failed_check(name: str, error: VerdigrisError) -> ToolCheck:
 def _ask_version(kind: RunnerKind, tools: Toolset, stack: Stack, root: Path) -> str:
     """The first line with a version in it; empty if there is none."""
     program = tools.programs[0]
-    with confine_query(root, reads=[Path(one).parent for one in tools.programs]) as confine:
+    reads = [Path(one).parent for one in tools.programs]
+    with confine_query(root, sandbox_note(root), reads=reads) as confine:
         argv, env = (program, kind.version_word), {**os.environ, **tools.env}
         done = run(Command(argv, root / stack.root, env, confine=confine), timeout=SECONDS)
     lines = _STYLE.sub("", done.output.decode("utf-8", "replace")).splitlines()

@@ -17,6 +17,7 @@ from verdigris.core.state import Phase
 from verdigris.execution.process import Descendants
 from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.protection import find_way, protection, regions
+from verdigris.sandbox import strength
 from verdigris.storage import open_calls
 from verdigris.storage.git import run_openly
 from verdigris.storage.repository import read_plain
@@ -75,6 +76,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
 def _confine_call(project: Project, record: int) -> Callable[[], None] | None:
     planned = protection(project, Phase.OFF)
     way = find_way(planned)
+    strength.require(str(project.repo.control), {strength.SHELL: way or ""})
     if way is None:
         return None
 

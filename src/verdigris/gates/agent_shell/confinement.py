@@ -202,8 +202,15 @@ _NOBODYS = frozenset({_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MK
 """Capabilities that undo mounts, open files past them, or write the disk below them."""
 
 
-def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], None] | None = None) -> None:
+def confine(
+    mounts: Iterable[tuple[str, int]],
+    way: Way,
+    entered: Callable[[], None] | None = None,
+    shown: tuple[str, str] | None = None,
+) -> None:
     """What is not named is read-only; the network and the processes stay those of the machine.
+
+    `shown`: a folder, and the folder in whose place it is seen.
 
     `entered` is called in our namespaces, to tell the one outside, who then sets the ids of a `mapped` one;
     whoever calls this waits for that before the exec.
@@ -219,6 +226,8 @@ def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], N
         if error.errno != errno.ENOSYS:
             raise
         _seal_one_by_one(planned)
+    if shown is not None:
+        mount(*shown, None, MS_BIND)  # read-only as what is around it
     # Through the new mounts: what was held from before leads past them.
     os.chdir(cwd)
     if mapper is not None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
+from verdigris.storage.repository import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,15 +43,23 @@ def arguments(repo: Repository) -> list[str]:
 def program(repo: Repository) -> str:
     """A shell in between costs a tenth of the whole call; some paths cannot do without."""
     python, *_, root, private, paths = arguments(repo)
+    load = f"import sys\nsys.path.append({str(PACKAGES)!a})\nfrom verdigris.gates.shell import main\n"
+    call = f"main([{root!a}, {private!a}, {paths!a}, *sys.argv[1:]])"
     if len(os.fsencode(python)) > LONGEST or set(python) & set(" \t\n"):
-        return f'#!/bin/sh\nexec {shlex.join(arguments(repo))} "$@"\n'
-    return (
-        f"#!{python} -IS\n"
-        "import sys\n"
-        f"sys.path.append({str(PACKAGES)!a})\n"
-        "from verdigris.gates.shell import main\n"
-        f"main([{root!a}, {private!a}, {paths!a}, *sys.argv[1:]])\n"
-    )
+        words = [python, "-I", "-S", "-c", f"{load}del sys.argv[0]\n{call}"]
+        return f'#!/bin/sh\nexec {shlex.join(words)} "$0" "$@"\n'
+    return f"#!{python} -IS\n{load}{call}\n"
+
+
+def find_place(launcher: str, root: str, private: str) -> tuple[str, str]:
+    """The root and the private folder of the launcher that runs: it may be a copy, or have been moved."""
+    here = Path(launcher).resolve().parent
+    if here == Path(private):
+        return root, private
+    common = here.parents[2]
+    if here.name != MAIN or common.name != ".git":
+        sys.exit(f"verdigris: {launcher} was written for {root}. next: `tdd init` in this worktree")
+    return str(common.parent), str(here)
 
 
 def write_launcher(repo: Repository) -> Path:

@@ -6,6 +6,9 @@ import _signal  # type: ignore[import-not-found]  # `signal` costs as much as al
 import _socket
 import os
 import select
+import sys
+
+from verdigris.storage.open_calls import is_inside
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ _FORWARDED = (
 )
 _FROM_TERMINAL = (_signal.SIGINT, _signal.SIGQUIT)
 _WAITING = 64
+_CREDENTIALS = 12
+"""Bytes: process, user, group."""
 
 
 def open_socket(path: str) -> _socket.socket:
@@ -39,9 +44,17 @@ class Outside:
     """Ends when the call has, with its exit code."""
 
     def __init__(
-        self, tdd: Sequence[str], root: str, child: int, socket: _socket.socket, subagent: str
+        self,
+        tdd: Sequence[str],
+        root: str,
+        child: int,
+        socket: _socket.socket,
+        subagent: str,
+        namespace: str,
     ) -> None:
         self.tdd = tdd
+        self.namespace = namespace
+        """That of the call's processes; empty if they are not confined."""
         self.root = root
         self.subagent = subagent
         self.child = child
@@ -91,9 +104,18 @@ class Outside:
 
     def _serve(self) -> None:
         descriptor, _ = self.listening._accept()  # type: ignore[attr-defined]  # noqa: SLF001 - what `socket.accept` calls
-        if os.fork() == 0:
+        if self._is_ours(descriptor) and os.fork() == 0:
             self._broker(descriptor)
         os.close(descriptor)
+
+    def _is_ours(self, descriptor: int) -> bool:
+        """Whether the other end is a process of this call, as the kernel says."""
+        if not self.namespace:
+            return True
+        peer = _socket.socket(fileno=descriptor)
+        credentials = peer.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _CREDENTIALS)
+        peer.detach()
+        return is_inside(int.from_bytes(credentials[:4], sys.byteorder), self.namespace)
 
     def _broker(self, descriptor: int) -> NoReturn:
         """In a session of its own: it learns from its connection that the call was ended."""

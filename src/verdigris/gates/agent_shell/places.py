@@ -23,6 +23,7 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import ENVIRONMENTS, NODE_MODULES, above
 from verdigris.gates.agent_shell import git_regions
 from verdigris.gates.agent_shell.launcher import HOOK, HOOKS, launcher, own_paths
+from verdigris.gates.agent_shell.path_folders import guarded_files, split_path
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
 from verdigris.storage.repository import find_repository, is_git_dir
 
@@ -71,6 +72,8 @@ def places(project: Project, environment: Mapping[str, str]) -> dict[str, bool]:
     found = outside_regions(environment, top)
     found |= git_regions.git_regions(project.repo) | {top: True}
     found |= dict.fromkeys(git_regions.hooks_in(project.root, environment), False)
+    compared = compared_folders(project, environment)
+    found |= dict.fromkeys(compared, True) | dict.fromkeys(guarded_files(compared, environment), False)
     if project.repo.git_dir != project.root / ".git":
         found[f"{top}/.git"] = False
     readonly, holes = own_paths()
@@ -79,6 +82,13 @@ def places(project: Project, environment: Mapping[str, str]) -> dict[str, bool]:
     found |= allowed_regions(environment, project.settings.sandbox_write)
     found[str(project.repo.control)] = False
     return found
+
+
+def compared_folders(project: Project, environment: Mapping[str, str]) -> list[str]:
+    """Folders of PATH in the worktree; as mounts they can be closed to who outlives a call."""
+    allowed = allowed_regions(environment, project.settings.sandbox_write)
+    inside, _ = split_path(str(project.root), environment)
+    return [folder for folder in inside if not is_writable(folder, allowed)]
 
 
 def outside_regions(environment: Mapping[str, str], root: str = "") -> dict[str, bool]:

@@ -28,7 +28,8 @@ from verdigris.gates.agent_shell.confinement import (
     write,
 )
 from verdigris.gates.agent_shell.launcher import launcher, write_launcher
-from verdigris.gates.agent_shell.places import make_folders, places
+from verdigris.gates.agent_shell.places import compared_folders, make_folders, places
+from verdigris.sandbox import strength
 from verdigris.sandbox.syscalls import IDS, identity_map, ways
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import LOCKS
@@ -62,16 +63,20 @@ def refresh(root: str, private: str) -> ShellCard:
     try:
         project = open_project(Path(root), Actor("kernel", client="shell"))
     except NotConfigured:
+        if strength.remembered(control):
+            raise
         card = ShellCard(root, "", (), log_position(control), around=around)
     else:
         log = log_position(control)  # before the state is read: what is appended meanwhile makes a new card
-        project.repo.lock("").parent.mkdir(exist_ok=True)
+        for folder in (project.repo.private, project.repo.lock("").parent):
+            folder.mkdir(parents=True, exist_ok=True)
         git_regions.make_switches(project.repo)
         if launcher(project.repo).exists():
             write_launcher(project.repo)  # after an upgrade it may name what is no more
         make_folders(os.environ, project.settings.sandbox_write, root)
         planned = protection(project)
         way = find_way(planned) or ""
+        strength.require(control, {strength.SHELL: way})
         ids = tuple((name, identity_map(name)) for name in IDS) if way == "mapped" else ()
         card = ShellCard(root, way, planned, log, ids, around)
     write(private, card)
@@ -83,7 +88,8 @@ def protection(project: Project, phase: Phase | None = None) -> tuple[tuple[str,
     control = str(project.repo.control)
     masked = {f"{control}/store": MASKED, f"{control}/{LOCKS}": MASKED, f"{control}/{LOG_LOCK}": DISK}
     planned = {path: KINDS[kind] for path, kind in plan_mounts(regions(project, phase)).items()}
-    return (*planned.items(), *masked.items(), *((disk, DISK) for disk in _disks()))
+    planned = dict.fromkeys(compared_folders(project, os.environ), ANCHOR) | planned
+    return (*sorted(planned.items()), *masked.items(), *((disk, DISK) for disk in _disks()))
 
 
 def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:

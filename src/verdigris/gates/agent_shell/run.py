@@ -14,6 +14,7 @@ from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in, ses
 from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.confinement import READONLY, ShellCard, read_card, surroundings
 from verdigris.gates.agent_shell.git_folders import GitFolder, Namespaces
+from verdigris.gates.agent_shell.path_folders import PathFolders
 from verdigris.gates.agent_shell.users_shell import become_shell
 from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.storage import open_calls, stat_cache
@@ -73,7 +74,8 @@ def run(place: CallPlace, command: str) -> NoReturn:
     card = _read_card(place) or _refresh_card(place)
     if card is None:
         os.write(
-            2, b"verdigris: the command was not run, since the state cannot be read. next: `tdd doctor`\n"
+            2,
+            b"verdigris: the command was not run, since nothing protects it. next: `tdd doctor`\n",
         )
         os._exit(REFUSED)
     place.subagent = open_calls.caller(place.private, session_in(os.environ), command)
@@ -91,7 +93,8 @@ def _call_watched(place: CallPlace, card: ShellCard, command: str) -> int:
 
 
 def _read_card(place: CallPlace) -> ShellCard | None:
-    return read_card(place.private, place.control, surroundings(place.control, os.environ))
+    card = read_card(place.private, place.control, surroundings(place.control, os.environ))
+    return card if card is not None and card.root == place.root else None  # of a copied repository
 
 
 def _refresh_card(place: CallPlace) -> ShellCard | None:
@@ -106,7 +109,7 @@ def _look(place: CallPlace, moment: str) -> None:
 
 def _is_changed(place: CallPlace) -> bool:
     """Decides as `turns.tripwire.has_changed`; also true if a message waits for this agent."""
-    known, head = stat_cache.read(place.private), light.head(place.control)
+    known, head = stat_cache.read(place.private, place.root), light.head(place.control)
     if known is None or head is None:
         return True
     seq, root, rows = known
@@ -135,9 +138,10 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     gc.disable()
     from verdigris.sandbox.syscalls import prctl
 
-    path, linked = open_calls.socket_of(place.private), _linked_worktrees(place)
+    sockets, linked = open_calls.make_socket_folder(place.private), _linked_worktrees(place)
     readonly = frozenset(point for point, kind in card.mounts if kind == READONLY)
     git, left = GitFolder(place.root, place.private, readonly), None
+    programs = PathFolders(place.root, os.environ, {point for point, _ in card.mounts})
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     kept = write_failure.hold_stderr(os.environ)
     heard = StderrWatch() if card.way and kept < 0 else None
@@ -148,7 +152,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
             os.dup2(kept, 2)
         if heard is not None:
             heard.redirect()
-        _run_confined(card, command, path, go[0], tell[1], place.subagent)
+        _run_confined(card, command, sockets, go[0], tell[1], place.subagent)
     os.close(tell[1])
     if heard is not None:
         heard.begin()
@@ -156,7 +160,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
 
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     record = open_calls.open_record(place.private, command, place.caller[1])
-    socket = open_socket(path)
+    socket = open_socket(f"{sockets}/{open_calls.BROKER}")
     if namespace := os.read(tell[0], 64):
         open_calls.note_namespace(record, namespace)
         if card.way:
@@ -164,7 +168,8 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
         for name, ids in card.ids:
             _write(f"/proc/{child}/{name}", ids)
         os.write(go[1], b".")
-    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, place.subagent)
+    known = namespace.decode() if card.way else ""
+    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, place.subagent, known)
     try:
         code = outside.wait()
         if code and heard is not None:
@@ -173,20 +178,20 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     finally:
         alone = outside.is_alone()
         if left is not None and not alone:
-            _close_git(left, git, namespace.decode())
+            _close_to_others(left, [git.common, *programs.folders], namespace.decode())
         open_calls.close_record(place.private, empty=alone)
-        for line in git.tidy():
+        for line in (*git.tidy(), *programs.tidy()):
             os.write(2, f"[tdd] {line}\n".encode(errors="surrogateescape"))
         _remember_worktrees(place, linked)
         write_failure.explain_stderr(kept)
 
 
-def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
-    """Makes git's folder read-only for processes that outlive the call; one that has a file there open to
-    write is killed.
+def _close_to_others(left: Namespaces, folders: list[str], namespace: str) -> None:
+    """Makes folders read-only for processes that outlive the call; one that has a file there open to write
+    is killed.
     """
     deadline = 3
-    while not left.close_to([git.common]) and deadline:
+    while not left.close_to(folders) and deadline:
         deadline -= 1
         open_calls.kill(namespace)
 
@@ -220,7 +225,7 @@ def _write(path: str, text: str) -> None:
     os.close(descriptor)
 
 
-def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, subagent: str) -> NoReturn:
+def _run_confined(card: ShellCard, command: str, sockets: str, go: int, tell: int, subagent: str) -> NoReturn:
     def tell_us() -> None:
         os.write(tell, open_calls.namespace(user_namespace=card.way != "plain"))
 
@@ -232,9 +237,10 @@ def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, 
             from verdigris.gates.agent_shell.confinement import confine, with_own_cache
 
             environment = with_own_cache(environment)
-            environment[BROKER] = path
+            seen = os.path.dirname(sockets)
+            environment[BROKER] = f"{seen}/{open_calls.BROKER}"
             mounts = (*card.mounts, *blocked_sockets(os.environ))
-            confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
+            confine(mounts, card.way, tell_us, (sockets, seen))  # type: ignore[arg-type]  # one of the ways, as it was written
         else:
             environment[ACTOR] = "agent"
             environment[CLIENT], environment[CONTEXT] = caller_in(os.environ, subagent)

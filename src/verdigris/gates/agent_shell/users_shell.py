@@ -4,7 +4,7 @@ A client runs each hook by its shell, so this module is loaded without those tha
 """
 
 # The entry of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH110, PTH119, PTH120, PTH123
+# ruff: noqa: PTH110, PTH116, PTH119, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -24,7 +24,19 @@ SHELLS = ("bash", "zsh")
 
 def needs_no_confinement(private: str, command: str) -> bool:
     """Whether it is confined already, or one of our own."""
-    return not os.access(private, os.W_OK) or _is_hook(os.path.dirname(os.path.dirname(private)), command)
+    control = os.path.dirname(os.path.dirname(private))
+    return _is_inside(control) or _is_hook(control, command)
+
+
+def _is_inside(control: str) -> bool:
+    """Whether we are in a call's sandbox: something is mounted over the locks there, and nowhere else.
+
+    That our folder cannot be written, or is gone, proves nothing: outside it is an error.
+    """
+    try:
+        return os.stat(f"{control}/locks").st_dev != os.stat(control).st_dev
+    except OSError:
+        return False
 
 
 def _is_hook(control: str, command: str) -> bool:

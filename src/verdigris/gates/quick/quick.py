@@ -30,6 +30,7 @@ _WRITABLE = {
     ("off", "spec"),
     ("off", "source"),
 }
+_LONGEST_NOTE = 1 << 16
 
 
 def writable(card: QuickCard, cwd: str, spelling: str, context: str = "") -> str:
@@ -269,9 +270,11 @@ def _remember_caller(place: WorktreePlace, call: str, agent: str) -> None:
     except FileExistsError:
         pass
     record = f"{folder}/{light.digest(call.encode('utf-8', 'surrogatepass'))}"
-    fd = posix.open(record, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)
+    fd = posix.open(record, posix.O_RDWR | posix.O_CREAT | posix.O_APPEND, 0o666)
     try:
-        posix.write(fd, _text(agent, least=0).encode("utf-8", "surrogateescape"))
+        if posix.read(fd, _LONGEST_NOTE).endswith(b"!\n"):
+            posix.ftruncate(fd, 0)
+        posix.write(fd, f"{_text(agent, least=0)}\n".encode("utf-8", "surrogateescape"))
     finally:
         posix.close(fd)
 

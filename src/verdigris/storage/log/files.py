@@ -11,8 +11,9 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError
+from verdigris.core.errors import storage_error
 from verdigris.storage.lock import acquire
+from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import LogHead, decode, parse, render
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ HEAD = "head"
 LOCK = "lock"
 REPAIRED_HEAD = "head.repaired"
 """The head of a repaired log, until it becomes `head`. It contains the inode of that log."""
+
+
+LONGEST_COPY = 1 << 12
 
 
 class LogFiles:
@@ -143,13 +147,40 @@ class LogFiles:
             self.put(HEAD + ".new", render(head))
             self.rename(HEAD + ".new", HEAD)
 
-    def settle_repair(self, log: int | None) -> None:
-        """Finishes a repair that was killed, or removes what it prepared."""
+    def settle_repair(self, log: int | None) -> bool:
+        """Finishes a repair that was killed, or removes what it prepared. Writes the last line again if that
+        alone was cut, and returns whether it was.
+        """
         with storage_errors(self.control):
             if self._repaired_head(log) is not None:
                 self.rename(REPAIRED_HEAD, HEAD)
             else:
                 self.remove(REPAIRED_HEAD)
+            return self._mend_last_line()
+
+    def _mend_last_line(self) -> bool:
+        """The head record has a copy of the last line. A machine that crashes can lose the line itself."""
+        try:
+            stored = self._bytes(HEAD) or b""
+            head, copy = parse(stored), decode(stored).get("last")
+        except ValueError:
+            return False
+        line = copy.encode("ascii", "replace") + b"\n" if isinstance(copy, str) else b""
+        start = head.size - len(line)
+        if digest(line[:-1]) != head.hash or start < 0:
+            return False
+        try:
+            fd = os.open(self.path(LOG), os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        try:
+            left = os.fstat(fd).st_size - start
+            cut = 0 <= left < len(line) and os.pread(fd, left, start) == line[:left]
+            if cut:
+                write_all(fd, line, start)
+            return cut
+        finally:
+            os.close(fd)
 
     def put(self, name: str, data: bytes, *, sync: bool = False) -> None:
         fd = os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
@@ -167,7 +198,7 @@ class LogFiles:
         The new head is written to the disk first, so that a full disk is noticed before the log is changed.
         """
         with storage_errors(self.control), self._remove_failed_head(), self._cut_back(head.size) as fd:
-            self.put(HEAD + ".new", render(then))
+            self.put(HEAD + ".new", render(then, **_copy_of_last(lines)))
             os.ftruncate(fd, head.size)
             write_all(fd, lines, head.size)
             if sync:
@@ -198,6 +229,12 @@ class LogFiles:
             os.close(fd)
 
 
+def _copy_of_last(lines: bytes) -> dict[str, str]:
+    """The last line, for the head record; a checkpoint can be long, and is left out then."""
+    last = lines[:-1].rpartition(b"\n")[2]
+    return {"last": last.decode("ascii")} if len(last) <= LONGEST_COPY else {}
+
+
 # macOS has no fdatasync.
 _sync = getattr(os, "fdatasync", os.fsync)
 
@@ -212,11 +249,4 @@ def storage_errors(control: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        match error.errno:
-            case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
-                hint = "free some space and run the command again; nothing was changed"
-            case errno.EROFS | errno.EACCES | errno.EPERM:
-                hint = f"make {control} writable and run the command again; nothing was changed"
-            case _:
-                hint = f"check the disk under {control} and run the command again; nothing was changed"
-        raise StorageError(f"the log cannot be written: {error.strerror or error}", hint=hint) from error
+        raise storage_error("the log cannot be used, and nothing was changed", error, control) from error

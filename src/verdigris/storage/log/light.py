@@ -230,6 +230,7 @@ def _after(head: Mapping[str, Any], state: str, line: bytes) -> bytes:
         "checkpoint": head["checkpoint"],
         "base": state,
         "light": head.get("light", 0) + 1,
+        "last": line.decode("ascii"),
     }
     return dumps(fields).encode("ascii") + b"\n"
 

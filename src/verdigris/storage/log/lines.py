@@ -7,7 +7,7 @@ import os
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdigris.core.errors import LogDamaged
+from verdigris.core.errors import REPAIR, LogDamaged
 from verdigris.core.records import CHECKPOINT, GENESIS, Record, unflatten
 from verdigris.core.value import value
 from verdigris.storage.log.light import digest
@@ -78,7 +78,7 @@ class LogHead:
 EMPTY = LogHead(0, GENESIS, 0, 0)
 
 
-def render(head: LogHead, **more: int) -> bytes:
+def render(head: LogHead, **more: int | str) -> bytes:
     return encode({**vars(head), **more}) + b"\n"
 
 
@@ -97,7 +97,7 @@ def head_after(head: LogHead, links: Iterable[Link]) -> LogHead:
     return reduce(LogHead.after, links, head)
 
 
-WAY_OUT = "see all of it with `tdd log verify`; keep what is whole with `tdd log repair --why WHY`"
+WAY_OUT = f"{REPAIR}; `tdd log verify` lists what is damaged"
 
 
 class Link(NamedTuple):

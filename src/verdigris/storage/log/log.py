@@ -9,7 +9,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from verdigris.core.errors import HarnessError
+from verdigris.core.errors import HarnessError, LogDamaged, StorageError
 from verdigris.core.records import CHECKPOINT, SCHEMA, Draft, Record, S, flatten
 from verdigris.core.value import replace, value
 from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storage_errors, write_all
@@ -122,6 +122,7 @@ def chain_batch(
 
 
 REPAIRED_LOG = "events.repaired.jsonl"
+_CHECKPOINT = b'"type":"%s"' % CHECKPOINT.encode()
 DAMAGED_LOG = "events.damaged-{}.jsonl"
 
 
@@ -167,7 +168,7 @@ def longest(lines: Iterable[LogLine], head: LogHead | None, replay: FoldReplay[S
         try:
             link = read(line)
         except ValueError:
-            return kept
+            return here if _CHECKPOINT in line.text else kept  # the batch lacks no event
         if not line.whole or link.record.seq != here.seq + 1:
             return kept
         if link.record.prev != here.hash:
@@ -261,8 +262,22 @@ class Log(Generic[S]):
 
     def state(self) -> S:
         """The fold of all events, at a cost that does not grow with their number."""
+        try:
+            return self._state()
+        except LogDamaged:
+            if not self._mend():
+                raise
+            return self._state()
+
+    def _state(self) -> S:
         with self._files.reading() as there:
             return self._view().state if there else self._folding.initial()
+
+    def _mend(self) -> bool:
+        """Whether only the last line was cut, and is written again."""
+        with suppress(StorageError), self._files.writing(), self._files.open_log() as log:
+            return self._files.settle_repair(log)
+        return False
 
     def append(self, drafts: Sequence[Draft], *, sync: bool = False) -> Appended[S]:
         """Appends all of the drafts, in this order, or none."""
@@ -304,7 +319,8 @@ class Log(Generic[S]):
     def verify(self) -> Verification:
         from verdigris.storage.log.verification import verify
 
-        return verify(self._files, self._folding, self._schema)
+        found = verify(self._files, self._folding, self._schema)
+        return found if found.whole or not self._mend() else verify(self._files, self._folding, self._schema)
 
     def repair(self, draft: Draft) -> Repaired:
         """Keeps the longest series of events that nothing contradicts, and the damaged file beside it.

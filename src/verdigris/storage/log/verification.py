@@ -321,7 +321,7 @@ class LogCheck(Generic[S]):
         scan, at = self._scan, self._at_head
         if scan.seq < head.seq:
             return  # the log is cut off, which is noted already
-        named = head.seq == 0 or scan.holds(head.seq, head.hash)
+        named = head.seq == 0 or at.hash == head.hash
         if not named and all(finding.seq != head.seq for finding in scan.findings):
             scan.note(head.seq, "edited", "it is not the one that the head record names")
         unfinished = self._torn or (scan.seq > head.seq and self._more > 0)

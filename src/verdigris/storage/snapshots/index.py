@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
 from verdigris.storage import open_calls
-from verdigris.storage.git import null_ended, null_split
+from verdigris.storage.git import GitFailed, null_ended, null_split, require_success
+from verdigris.storage.snapshots.objects import Elsewhere, Objects
 from verdigris.storage.snapshots.scan import Scan, unreadable
 
 if TYPE_CHECKING:
@@ -41,19 +42,41 @@ def snapshot(git: Git, index: Path, keep: Callable[[str], PathClass], seen: Coll
 
     `seen`: paths of an earlier snapshot, which the index may not have.
     """
-    note = index.with_name("tree")
+    note, is_fresh = index.with_name("tree"), False
     for _ in range(ATTEMPTS):
-        settled = _bring_up_to_date(git, Scan(git, keep, seen), note)
-        known = known_tree(index)
-        if settled and known:
-            return known
-        if settled and (tree := _write_tree(git, index)):
+        try:
+            if not _bring_up_to_date(git, Scan(git, keep, seen), note):
+                continue
+            if (known := known_tree(index)) and _is_tree(git, known):
+                return known
+            tree = _write_tree(git)
             note.write_text(tree)
+        except (GitFailed, IsADirectoryError):  # the index is damaged, or the store lacks objects of it
+            if is_fresh:
+                raise
+            is_fresh = _discard(index)
+        else:
             return tree
     raise StorageError(
         "files change faster than a snapshot can be made",
         hint="stop what is writing to the worktree, then try again",
     )
+
+
+def _discard(index: Path) -> bool:
+    """Removes an index that git cannot use: the next one is made from nothing."""
+    for path in (index, index.with_name("tree"), index.with_name("fresh.json")):
+        if path.is_dir():
+            path.rename(path.with_name(f"{path.name}.damaged-{time.time_ns()}"))
+        path.unlink(missing_ok=True)
+    return True
+
+
+def _is_tree(git: Git, name: str) -> bool:
+    try:
+        return Objects(git.git_dir).tree_of(name) == name
+    except Elsewhere:
+        return False
 
 
 def clear(index: Path) -> None:
@@ -116,21 +139,18 @@ def _take(git: Git, taken: dict[str, Look]) -> bool:
         "-z",
         "--stdin",
     )
-    if git.call(*arguments, stdin=null_ended(taken)).code != 0:
+    output = git.call(*arguments, stdin=null_ended(taken))
+    is_unchanged = all(look(git.root, path) == seen for path, seen in taken.items())
+    if output.code != 0:
         _name_unreadable(git.root, taken)
+        if is_unchanged:
+            require_success(output, arguments)
         return False
-    return all(look(git.root, path) == seen for path, seen in taken.items())
+    return is_unchanged
 
 
-def _write_tree(git: Git, index: Path) -> str | None:
-    """Writes the tree of the index; None if the store lacks objects: then the index is removed, to be filled
-    again.
-    """
-    output = git.call("write-tree")
-    if output.code == 0:
-        return os.fsdecode(output.stdout).strip()
-    index.unlink(missing_ok=True)
-    return None
+def _write_tree(git: Git) -> str:
+    return os.fsdecode(git.run("write-tree")).strip()
 
 
 def _in_bulk(git: Git, count: int) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import os
 import zlib
 from typing import IO, TYPE_CHECKING, Self
 
-from verdigris.core.errors import StorageError
+from verdigris.core.errors import REPAIR, StorageError
 from verdigris.core.paths import Change, Entry
 from verdigris.storage.git import program
 from verdigris.storage.log.light import digest
@@ -344,12 +344,12 @@ class BlobReader:
         given.flush()
         words = said.readline().split()
         if len(words) != len(("name", "kind", "size")) or words[1] != b"blob":
-            raise StorageError(f"the store has lost the blob {name}", hint="run `tdd doctor`")
+            raise StorageError(f"the store has lost the blob {name}", hint=REPAIR)
         left = int(words[2])
         while left:
             piece = said.read(min(left, _PIECE))
             if not piece:
-                raise StorageError(f"git ended before all of {name} was read", hint="run `git fsck`")
+                raise StorageError(f"git ended before all of {name} was read", hint=REPAIR)
             left -= len(piece)
             yield piece
         said.read(1)  # the line's end

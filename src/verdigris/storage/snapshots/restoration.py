@@ -8,7 +8,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.errors import StorageError, UserError
+from verdigris.core.errors import REPAIR, StorageError, UserError
 from verdigris.core.paths import LINK, Entry
 from verdigris.core.value import field, mutable, value
 from verdigris.storage.snapshots import disk, trees
@@ -86,9 +86,7 @@ class _LayJob:
         different = [entry for path, entry in self.wanted.items() if not self._is_as_wanted(path)]
         for entry, data in zip(different, trees.blobs(self.git, [e.blob for e in different]), strict=True):
             if data is None:
-                raise StorageError(
-                    f"the store has lost {entry.path!r} of {self.tree}", hint="run `tdd doctor`"
-                )
+                raise StorageError(f"the store has lost {entry.path!r} of {self.tree}", hint=REPAIR)
             self.contents[entry.path] = data
 
     def keep_displaced(self) -> None:

@@ -28,7 +28,7 @@ from verdigris.core.paths import (
 )
 from verdigris.core.value import value
 from verdigris.languages.folders import is_environment
-from verdigris.storage.git import Git, null_ended, null_split, require_success
+from verdigris.storage.git import Git, Output, null_ended, null_split, require_success
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -292,6 +292,8 @@ class Scan:
         seen = [folder for folder in folders if folder not in ignored]
         if seen:
             raise unreadable(seen[0])
+        if compared.startswith(("fatal:", "error:", "warning:")):
+            require_success(Output(1, b"", compared), DIFFERING)
         if compared:
             raise unreadable(compared.partition(":")[0])
 

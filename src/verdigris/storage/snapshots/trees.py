@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError
+from verdigris.core.errors import REPAIR, StorageError
 from verdigris.core.paths import Change, Entry
 from verdigris.storage.git import null_split
 from verdigris.storage.snapshots.objects import LARGE, Elsewhere, Objects
@@ -156,7 +156,7 @@ def _blobs(git: Git, names: Iterable[str], *, within: str | None = None) -> list
         asked.insert(0, os.fsencode(within))
     output = git.run("cat-file", "--batch", stdin=b"".join(name + b"\n" for name in asked)) if asked else b""
     if within and output.startswith(asked[0] + b" missing\n"):
-        raise StorageError(f"the snapshot {within} is not in the store", hint="`tdd doctor` checks the store")
+        raise StorageError(f"the snapshot {within} is not in the store", hint=REPAIR)
     found: list[bytes | None] = []
     at = 0
     for name in asked:

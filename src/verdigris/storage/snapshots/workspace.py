@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError
+from verdigris.core.errors import storage_error
 from verdigris.storage.git import Git, store_git, users_git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.snapshots import index, listing, trees
@@ -183,10 +183,8 @@ class Workspace:
                 index.clear(own_index)
                 yield self._store().with_index(own_index, held)
             except OSError as error:
-                raise StorageError(
-                    f"cannot use {error.filename or self._repo.private}: {error.strerror}",
-                    hint="look for a full or read-only disk, then run the same command again",
-                ) from error
+                where = error.filename or self._repo.private
+                raise storage_error(f"cannot use {where}", error, self._repo.private) from error
 
 
 # excludesFile is named because its default lies under the user's HOME.
@@ -226,15 +224,24 @@ def open_store(repo: Repository) -> Git:
         try:
             _make(repo, store)
         except OSError as error:
-            raise StorageError(
-                f"cannot make the store {store}: {error.strerror}",
-                hint="look for a full or read-only disk, make that folder writable, then try again",
-            ) from error
+            raise storage_error(f"cannot make the store {store}", error, repo.control) from error
     return git
 
 
 def _make(repo: Repository, store: Path) -> None:
-    import shutil
+    draft = draft_store(repo)
+    try:
+        draft.rename(store)
+    except OSError:
+        import shutil
+
+        shutil.rmtree(draft, ignore_errors=True)
+        if not store.is_dir():
+            raise
+
+
+def draft_store(repo: Repository) -> Path:
+    """Makes an empty store beside the place where it will be."""
     import tempfile
 
     repo.control.mkdir(parents=True, exist_ok=True)
@@ -251,12 +258,7 @@ def _make(repo: Repository, store: Path) -> None:
         lent = draft / "objects" / "info" / "alternates"
         lent.write_bytes(os.fsencode(repo.common_dir / "objects") + b"\n")
     (draft / "info" / "attributes").write_text(ATTRIBUTES)
-    try:
-        draft.rename(store)
-    except OSError:
-        shutil.rmtree(draft, ignore_errors=True)
-        if not store.is_dir():
-            raise
+    return draft
 
 
 def _object_format(repo: Repository) -> str:

@@ -290,7 +290,7 @@ def watch(project: Project, seen: TreeLook) -> None:
 
 def has_changed(project: Project) -> bool:
     """Whether a stamp differs from when the tree was right, or the state changed since."""
-    known = stat_cache.read(project.repo.private)
+    known = stat_cache.read(project.repo.private, project.root)
     at = light.head(os.fspath(project.repo.control))
     if known is None or at is None:
         return True
@@ -300,7 +300,7 @@ def has_changed(project: Project) -> bool:
 
 def is_touched(project: Project) -> bool:
     """Whether a stamp differs from when the tree was right, whatever the state was then."""
-    known = stat_cache.read(project.repo.private)
+    known = stat_cache.read(project.repo.private, project.root)
     return known is None or _looks_otherwise(project, *known[1:])
 
 

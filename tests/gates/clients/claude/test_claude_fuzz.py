@@ -173,3 +173,18 @@ def test_any_payload_has_an_answer(green: World, seed: int, capfd: pytest.Captur
             assert given.exit_code == 2 or decision == "deny", raw
     assert refused > MOST_REAL / 8
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("cwd", ["/a\0b", "/a\ud800", "\ud800", "x" * 5000, "relative", "/gone"])
+def test_a_folder_that_is_none_is_no_fault_of_ours(
+    world: World, event: str, cwd: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(world.root)
+    arguments = {"file_path": "calc.py", "content": "x", "command": "true"}
+    for tool in ("Write", "Bash", "mcp__files__write"):
+        payload: dict[str, Any] = {"hook_event_name": event, "session_id": "s", "cwd": cwd, "tool_name": tool}
+        payload |= {"tool_input": arguments, "tool_response": {}, "prompt": "go on"}
+        for environment in ({}, {"CLAUDE_PROJECT_DIR": str(world.root)}):
+            given = answer(CLIENT, json.dumps(payload).encode(), environment)
+            assert "a bug in Verdigris" not in given.stdout + given.stderr, given

@@ -84,14 +84,16 @@ def _files(repo: Repository) -> tuple[SettingsFile, SettingsFile]:
 WHICH = """\
 #!/bin/sh
 # The client stays in the worktree that it was started in, wherever its agent goes.
-d=$(cd -P "/proc/$CLAUDE_PID/cwd" 2>/dev/null && pwd -P) n={main}
+d=$(cd -P "/proc/$CLAUDE_PID/cwd" 2>/dev/null && pwd -P) n={main} c=${{0%/*}}
 while [ -n "$d" ] && [ ! -e "$d/.git" ]; do d=${{d%/*}}; done
 if [ -f "$d/.git" ]; then read -r _ g <"$d/.git"; n=${{g##*/}}; [ "$n" != {main} ] || n={linked}; fi
-if [ ! -x {folder}/"$n"/shell ]; then
-  [ -d {linked_ones}/"${{g##*/}}" ] && mkdir -p {folder}/"$n" && exec {entry} "$d" {folder}/"$n" {paths} "$@"
-  n={main}
+w=$c/worktrees/$n
+if [ ! -x "$w/shell" ]; then
+  [ -d "$c/../worktrees/${{g##*/}}" ] && mkdir -p "$w" && w=$(cd -P "$w" && pwd) &&
+    exec {entry} "$d" "$w" {paths} "$@"
+  w=$c/worktrees/{main}
 fi
-exec {folder}/"$n"/shell "$@"
+exec "$w/shell" "$@"
 """
 """One prefix for all worktrees: the client reads its personal settings in the main one, for each of them."""
 
@@ -99,11 +101,9 @@ exec {folder}/"$n"/shell "$@"
 def _write_programs(repo: Repository) -> None:
     write_launcher(repo)
     write_hook_launcher(repo, NAME, commands())
-    folder = shlex.quote(str(repo.private.parent))
-    entry, linked_ones = shlex.join(arguments(repo)[:-3]), shlex.quote(str(repo.common_dir / "worktrees"))
-    lines = shlex.quote("\n".join(import_paths()))
-    names = {"main": MAIN, "linked": LINKED_MAIN, "folder": folder, "linked_ones": linked_ones}
-    write_program(repo.control / SHELL, WHICH.format(entry=entry, paths=lines, **names))
+    entry, lines = shlex.join(arguments(repo)[:-3]), shlex.quote("\n".join(import_paths()))
+    program = WHICH.format(entry=entry, paths=lines, main=MAIN, linked=LINKED_MAIN)
+    write_program(repo.control / SHELL, program)
 
 
 AGAIN = "`tdd init --agent claude`, then restart the client"
