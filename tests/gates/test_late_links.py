@@ -147,7 +147,13 @@ def test_without_a_living_process_nothing_is_held_or_copied(one: Shelled) -> Non
     after(one, "notes.txt")
 
 
-RELIED = [".git/hooks/post-checkout", ".git/config", ".git/tdd/worktrees/main/shell", ".git/info/attributes"]
+RELIED = [
+    ".git/hooks/post-checkout",
+    ".git/config",
+    ".git/tdd/worktrees/main/shell",
+    ".git/tdd/shell",
+    ".git/info/attributes",
+]
 
 
 @pytest.mark.parametrize("target", [*RELIED, ".claude/settings.local.json", ".git/tdd/events.jsonl"])

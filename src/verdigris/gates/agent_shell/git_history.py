@@ -82,7 +82,7 @@ def _put_back(path: str, content: bytes | None) -> None:
 
 
 def _content(path: str) -> bytes | None:
-    """Of a plain file or a link; a pipe put there must not stop us."""
+    """The bytes of a plain file or a link; a pipe put there must not stop us."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -22,9 +22,10 @@ from verdigris.core.confinement.toolchains import CACHES, PROGRAMS, base_of, fol
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import ENVIRONMENTS, NODE_MODULES, above
 from verdigris.gates.agent_shell import git_regions
-from verdigris.gates.agent_shell.launcher import HOOK, HOOKS, launcher, own_paths
+from verdigris.gates.agent_shell.launcher import HOOK, NAME, launcher, own_paths
 from verdigris.gates.agent_shell.path_folders import guarded_files, split_path
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
+from verdigris.storage.relied_files import HEAD, LOG
 from verdigris.storage.repository import find_repository, is_git_dir
 
 if TYPE_CHECKING:
@@ -263,6 +264,10 @@ def _is_under_law(project: Project, around: str) -> bool:
     return repo is not None and repo.common_dir != project.repo.common_dir and repo.control.is_dir()
 
 
+GROWING = frozenset({LOG, HEAD, "lock"})
+"""Files of the control area that each command may change."""
+
+
 def relied_on(project: Project) -> list[str]:
     """The files that the gate relies on and no snapshot holds: launchers, git's hooks and settings, those of
     clients, start-up files.
@@ -270,7 +275,8 @@ def relied_on(project: Project) -> list[str]:
     repo, home = project.repo, home_of(os.environ)
     settings = [name for name in of_all(lambda agent: agent.in_home) if "/" in name]
     return [
-        *(str(path) for path in (repo.control / HOOK, launcher(repo), *repo.control.glob(f"{HOOKS}.*"))),
+        *map(str, (launcher(repo), repo.control / NAME, repo.control / HOOK)),
+        *(str(path) for path in repo.control.iterdir() if path.is_file() and path.name not in GROWING),
         *(str(repo.common_dir / name) for name in git_regions.SWITCHES),
         *(f"{place}/{name}" for place in (project.root, home) for name in settings),
         *(f"{home}/{name}" for name in (*STARTUP_FILES, ".gitconfig", ".npmrc")),
