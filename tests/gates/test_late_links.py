@@ -102,7 +102,7 @@ def test_a_guard_whose_tool_was_refused_holds_nobody_longer(one: Shelled, server
 def test_a_call_that_begins_while_a_file_tool_may_write_is_guarded(one: Shelled) -> None:
     assert before(one, "late.txt") == {}
     assert not is_guarded(str(one.private))
-    shell = payload(one.world, "Bash", command="sleep 1")
+    shell = payload(one.world, "Bash", command="sleep 1").replace(b'"s1"', b'"s2"')
     assert run(shell, prefix=str(one.private.parent.parent / "shell")).stdout == "{}"
     assert is_guarded(str(one.private))
     target, link = one.root / ".git" / "hooks" / "post-checkout", one.root / "late.txt"

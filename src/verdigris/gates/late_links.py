@@ -77,8 +77,8 @@ def _may_be_led_astray(private: str, call: HookCall) -> bool:
     match call.manner:
         case Manner.WRITES | Manner.FOREIGN:
             return alive(private)
-        case Manner.SHELL:  # its processes would begin while another tool writes
-            return bool(open_edits(private, ""))
+        case Manner.SHELL:  # its processes would begin while another agent's tool writes
+            return bool(open_edits(private, call.actor.context))
         case _:
             return False
 

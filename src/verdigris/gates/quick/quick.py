@@ -247,7 +247,7 @@ def _before_shell(command: object, caller: tuple[str, str], card: QuickCard, pla
         raise NotPlain
     session, agent = caller
     _check_nothing_changed(card, place, agent or session)
-    if left_over(place.private) or _open_edits(place):
+    if left_over(place.private) or _others_edit(place, agent or session):
         raise NotPlain
     _remember_caller(place, f"{_text(session, least=0)}\0{command}", agent)
 
@@ -300,12 +300,13 @@ def _end_edit(place: WorktreePlace, context: str) -> None:
         return
 
 
-def _open_edits(place: WorktreePlace) -> list[str]:
-    """A file tool may be about to write, and must not be led astray by what the command starts."""
+def _others_edit(place: WorktreePlace, context: str) -> bool:
+    """Whether another agent's file tool may be about to write: the command must not lead it astray."""
+    own = _edit_of(place, context).rpartition("/")[2]
     try:
-        return posix.listdir(f"{place.private}/edits")
+        return any(name != own for name in posix.listdir(f"{place.private}/edits"))
     except FileNotFoundError:
-        return []
+        return False
 
 
 def _edit_of(place: WorktreePlace, context: str) -> str:
