@@ -50,7 +50,7 @@ NAMES = (
     ".git/config",
     ".git/tdd/head",
     ".claude/settings.json",
-    ".claude/notes.md",
+    ".claude/notes/x.md",
     "spec/plan.md",
     "gen/out.py",
     "__pycache__/x.pyc",
@@ -62,12 +62,19 @@ NAMES = (
 ALLOWED = {
     "red": {
         *("README.md", "docs/guide.md", "docs/new/deep/x.py", "tests/test_add.py", "tests/new/data.json"),
-        *("conftest.py", "pytest.ini", "pyproject.toml", "sub/setup.cfg", ".claude/notes.md", "spec/plan.md"),
+        *(
+            "conftest.py",
+            "pytest.ini",
+            "pyproject.toml",
+            "sub/setup.cfg",
+            ".claude/notes/x.md",
+            "spec/plan.md",
+        ),
         *("gen/out.py", "__pycache__/x.pyc", "a\nb.md", 'quo"te.md'),
     },
     "green": {
         *("README.md", "docs/guide.md", "docs/new/deep/x.py", "calc.py", "pkg/core.py", "pkg/new/module.py"),
-        *(".claude/notes.md", "gen/out.py", "__pycache__/x.pyc", "a\nb.md", 'quo"te.md'),
+        *(".claude/notes/x.md", "gen/out.py", "__pycache__/x.pyc", "a\nb.md", 'quo"te.md'),
     },
 }
 

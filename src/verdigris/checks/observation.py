@@ -8,6 +8,7 @@ from verdigris.core.events import GateInstalled, RedsEnded
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
+from verdigris.languages.conventions import decides_verdicts
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def difference(project: Project, old: str, new: str) -> TreeDifference:
         cls = project.classify(change.path)
         if cls is PathClass.SWITCH and _is_by_the_gate(project, change):
             continue
-        drifted, rest = (True, False) if cls in ORACLE else parts_differ(project, change, old, new)
+        if cls is PathClass.SWITCH:
+            drifted, rest = decides_verdicts(change.path), False
+        else:
+            drifted, rest = (True, False) if cls in ORACLE else parts_differ(project, change, old, new)
         if drifted:
             oracle.append(change.path)
         if cls is PathClass.SOURCE and rest:

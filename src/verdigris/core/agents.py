@@ -53,10 +53,14 @@ class AgentFacts:
     settings: tuple[str, ...]
     """Regular expressions of files and folders that turn its hooks on and off, anywhere in a worktree; also
     of servers that it starts outside of any sandbox."""
+    extensions: tuple[str, ...] = ()
+    """The same of what it loads beside them: agents, commands and skills may name servers and hooks."""
     in_home: tuple[str, ...] = ()
     """Its settings in the user's home."""
     caches: tuple[str, ...] = ()
     """Folders below the home with programs that it runs."""
+    notes: tuple[str, ...] = ()
+    """Regular expressions of files in its folder of the home that it has its agent write, by file tools."""
     variables: AgentVariables = AgentVariables()
     sockets: AgentSockets = AgentSockets()
 
@@ -68,8 +72,13 @@ _ALL = (
             r"\.claude/(?:settings[^/]*\.json|hooks|plugins|skills/tdd|agents/tdd-[^/]*\.md)",
             r"\.mcp\.json",
         ),
+        extensions=(
+            r"\.claude/(?!(?:plans|todos|notes|docs|worktrees|agent-memory(?:-local)?)(?:/|\Z))[^/]+",
+            *(r"\.claude-plugin", r"\.lsp\.json", r"\.worktreeinclude"),
+        ),
         in_home=(".claude", ".claude.json", ".claude/settings.json", ".claude/settings.local.json"),
         caches=(".cache/claude",),
+        notes=(r"plans/", r"todos/", r"projects/[^/]+/memory/", r"agent-memory/"),
         variables=AgentVariables(
             homes=("CLAUDE_CONFIG_DIR",),
             temporary=("CLAUDE_CODE_TMPDIR",),
@@ -109,9 +118,13 @@ _ALL = (
     ),
     AgentFacts("copilot", settings=(r"\.github/hooks",)),
     AgentFacts("cline", settings=(r"\.cline/(?:hooks|plugins)", r"\.clinerules/hooks")),
-    AgentFacts("cursor", settings=(r"\.cursor/hooks(?:\.json)?",)),
+    AgentFacts(
+        "cursor",
+        settings=(r"\.cursor/hooks(?:\.json)?",),
+        extensions=(r"\.cursor/(?:mcp|environment)\.json",),
+    ),
     AgentFacts("windsurf", settings=(r"\.windsurf/hooks(?:\.json)?",)),
-    AgentFacts("kiro", settings=(r"\.kiro/hooks",)),
+    AgentFacts("kiro", settings=(r"\.kiro/hooks",), extensions=(r"\.kiro/settings",)),
     AgentFacts("amp", settings=(r"\.(?:amp|agents)/plugins",)),
 )
 AGENTS = {agent.name: agent for agent in _ALL}

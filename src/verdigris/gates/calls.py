@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from enum import StrEnum
 from pathlib import Path
@@ -133,17 +134,20 @@ EXPLAINED = b"is read-only in an agent's shell; a person may allow it"
 
 LONGEST = 4096
 _GLOB = frozenset("*?[{")
-_FILE = "file://"
+_LETTER = re.compile(r"\[([^]!^])\]")
+_FILE = re.compile("file:(?://[^/]*)?(?=/)", re.IGNORECASE)
 
 
 def readings(spelling: str) -> tuple[str, ...]:
-    """The paths that a client may make of a spelling: trimmed, `~` and `file:` resolved, composed."""
+    """The paths that a tool may make of a spelling: trimmed, `~` and `file:` resolved, decoded, composed."""
     trimmed = spelling.strip().strip("\ufeff").strip()
     found = {spelling: None, trimmed: None, unicodedata.normalize("NFC", trimmed): None}
     if trimmed.startswith("~"):
         found[os.path.expanduser(trimmed)] = None  # noqa: PTH111 - a spelling, not yet a path
-    if trimmed.startswith(_FILE):
-        found[unquote(trimmed.removeprefix(_FILE))] = None
+    if (url := _FILE.match(trimmed)) is not None:
+        found[unquote(trimmed[url.end() :])] = None
+    elif "%" in trimmed:
+        found |= dict.fromkeys((unquote(trimmed), unquote(unquote(trimmed))))
     return tuple(name for name in found if is_name(name))
 
 
@@ -184,6 +188,7 @@ def is_switch(project: Project, spelling: str, cwd: Path, guarded: Iterable[Path
 
 def is_control(project: Project, spelling: str, cwd: Path) -> bool:
     """Whether reading there may show what is held out: the control area, or a search from right above."""
+    spelling = _LETTER.sub(r"\1", spelling)
     fixed = spelling[: next((i for i, c in enumerate(spelling) if c in _GLOB), len(spelling))]
     path = resolve(fixed or ".", cwd)
     control = project.repo.control

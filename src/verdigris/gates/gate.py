@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Deny
+from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import VerdigrisError, storage_error
-from verdigris.core.events import ToolAllowed
+from verdigris.core.events import ToolAllowed, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import replace
+from verdigris.gates.agent_shell.places import could_be_written, refuse
 from verdigris.gates.calls import (
     NO_PRIVILEGES,
     PASS,
@@ -36,6 +38,7 @@ from verdigris.gates.calls import (
 )
 from verdigris.storage.open_calls import alive, end_edit, note_caller, note_edit
 from verdigris.storage.paths import canonical, class_of
+from verdigris.storage.relied_files import take_news
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -88,6 +91,8 @@ def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrit
             where = home(project, name, cwd)
             if is_switch(where, name, cwd, call.guarded):
                 return _no(project, call, _switch(name))
+            if denial := refuse(project, name, cwd, call.actor.client) or _refuse_header(name, cwd, rewrite):
+                return _no(project, call, denial)
             homes[where.root] = where
             places[where.root][name] = rewrite
     texts = []
@@ -100,6 +105,21 @@ def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrit
                 for path in _paths_in(homes[root], named, cwd):
                     note_edit(str(homes[root].repo.private), project.context, path)
     return Reply(text="\n".join(texts))
+
+
+def _refuse_header(name: str, cwd: Path, rewrite: Rewrite | None) -> Deny | None:
+    """Instructions are text; in a header clients may find hooks and servers."""
+    path = cwd / name
+    if rewrite is None or path.name not in INSTRUCTIONS:
+        return None
+    after = rewrite(path.read_bytes() if path.is_file() else None) or b""
+    if not after.lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+        return None
+    return Deny(
+        "switch",
+        f"{name} would begin with a header, in which hooks and servers can be named.",
+        "leave `---` out",
+    )
 
 
 def _switch(name: str) -> Deny:
@@ -121,13 +141,16 @@ def _reads(project: Project, call: HookCall) -> Reply:
     cwd = _cwd(project, call)
     for text in call.strings or ():
         if any(is_control(project, name, cwd) for name in readings(text)):
-            denial = Deny(
-                "control",
-                f"Verdigris keeps its records in {text}, so no agent may read or write there.",
-                "`tdd status` and `tdd log` show what is recorded",
-            )
-            return _no(project, call, denial)
+            return _no(project, call, _control(text))
     return PASS
+
+
+def _control(text: str) -> Deny:
+    return Deny(
+        "control",
+        f"Verdigris keeps its records in {text}, so no agent may read or write there.",
+        "`tdd status` and `tdd log` show what is recorded",
+    )
 
 
 def _shell(project: Project, call: HookCall) -> Reply:
@@ -153,9 +176,12 @@ def _also(news: str, reply: Reply) -> Reply:
 
 
 def _judge_own_prompt(project: Project, call: HookCall) -> Reply:
-    """Refuses a person's command in a prompt that the agent leaves for itself."""
+    """Refuses a person's command in a prompt that the agent leaves for itself, and a URL of git's files."""
     from verdigris.gates.prompts import is_a_persons
 
+    urls = [text for text in call.strings or () if text.strip().lower().startswith("file:")]
+    if any(".git" in Path(name).parts for url in urls for name in readings(url)):
+        return _no(project, call, _control(urls[0]))
     if any(is_a_persons(text) for text in call.strings or ()):
         denial = Deny(
             "persons-verb", "only a person may give that command.", "ask the user to type it as a prompt"
@@ -192,13 +218,19 @@ def _unknown(call: HookCall) -> Deny:
 
 
 def _protected_names(project: Project, call: HookCall, strings: Iterable[str]) -> list[str]:
+    """The names in a tool's arguments that it may not write; each string may also be a part of one."""
     cwd = _cwd(project, call)
+    spellings = [spelling for text in strings for spelling in mentioned_paths(text)]
+    names = dict.fromkeys(name for spelling in spellings for name in readings(spelling))
+    folders = [name for name in names if (cwd / name).is_dir()][:MOST_PARTS]
+    files = [name for name in names if _FILE_NAME.fullmatch(name)][:MOST_PARTS]
+    names |= dict.fromkeys(f"{folder}/{name}" for folder in folders for name in files)
     return [
         name
-        for text in strings
-        for spelling in mentioned_paths(text)
-        for name in readings(spelling)
-        if is_switch(project, name, cwd, call.guarded) or _class(project, name, cwd) is not PathClass.OTHER
+        for name in names
+        if is_switch(project, name, cwd, call.guarded)
+        or _class(project, name, cwd) is not PathClass.OTHER
+        or (could_be_written(project, name, cwd) and refuse(project, name, cwd, call.actor.client))
     ]
 
 
@@ -222,6 +254,9 @@ def _denial(denial: Deny) -> Reply:
     return Reply("deny", "\n".join(denial.lines()))
 
 
+MOST_PARTS = 20
+_FILE_NAME = re.compile(r"(?!/)[\w@+./-]*[./][\w@+-]+")
+"""A relative path that has an ending or a folder."""
 _PATCH = re.compile(
     r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |(?:---|\+\+\+) (?:[ab]/)?|rename (?:from|to) )"
     r"(.+?)(?:\t.*)?\r?$",
@@ -322,7 +357,15 @@ def _decide(
         project = replace(opened, actor=call.actor)
     around = client.surroundings(project, environment)
     call = replace(call, confined=around.confined, confinable=around.confinable, guarded=around.guarded)
-    return client.render(call, _reply(client, project, call))
+    reply = _reply(client, project, call)
+    return client.render(call, _also(_tell_undone(project), reply))
+
+
+def _tell_undone(project: Project) -> str:
+    """What was put back because it changed while a file tool wrote."""
+    news = take_news(str(project.repo.private))
+    project.record(*(Violation(path=line.partition(" ")[0], what=line) for line in news))
+    return "\n".join(f"[tdd] {line}" for line in news)
 
 
 def _start(client: Client, call: HookCall, environment: Mapping[str, str]) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
 from typing import TYPE_CHECKING
@@ -37,21 +38,56 @@ USAGE = {
 }
 
 
+_COMMAND = re.compile(rf"tdd ({'|'.join(USAGE)})(?= |\Z)(.*)")
+_IDIOM = re.compile(r" (?:the|of|topic|limits|and|or)\b|.*[,;:?](?: |\Z)", re.IGNORECASE)
+"""A reason that begins or goes on like this may be a sentence: "tdd off the record, what is this?"."""
+
+
+def first_line(prompt: str) -> str:
+    return prompt.strip().split("\n", 1)[0].strip().replace("\t", " ")
+
+
 def words_of(prompt: str) -> list[str] | None:
-    """The words behind `tdd` in the first line; None if it is not one of these commands."""
-    first = prompt.strip().split("\n", 1)[0].strip()
-    try:
-        words = shlex.split(first)
-    except ValueError:
-        words = first.split()
-    if words[:1] != ["tdd"] or words[1:2] == [] or words[1] not in USAGE:
+    """The words behind `tdd` in the first line; None if the line is not exactly one of these commands."""
+    if (line := _COMMAND.fullmatch(first_line(prompt))) is None:
         return None
-    # `tdd on` takes no words: with some it is the beginning of a sentence.
-    return None if words[1] == "on" and words[2:] else words[1:]
+    verb, rest = line.groups()
+    try:
+        words = shlex.split(rest)
+    except ValueError:
+        words = rest.split()
+    return [verb, *words] if _is_command(verb, rest, words) else None
+
+
+def _is_command(verb: str, rest: str, words: Sequence[str]) -> bool:
+    """Whether the words behind a verb are those that it takes; a verb alone is an incomplete command."""
+    _, why = _with_why(words)
+    match verb, words:
+        case "off", _:
+            return bool(why) or not _IDIOM.match(rest)
+        case "on", _:
+            return not words
+        case _, []:
+            return True
+        case "revise", _:
+            return bool(why)
+        case "holdout", [first, *_]:
+            return first in {"add", "release"}
+        case _:
+            return list(words) in (["begin"], ["begin", "--uncovered"])
 
 
 def is_a_persons(text: str) -> bool:
     return words_of(text) is not None
+
+
+def _about_prose(prompt: str) -> str:
+    """Says that a line which begins as a command was not carried out."""
+    line = _COMMAND.match(first_line(prompt))
+    if line is None:
+        return ""
+    form = "tdd off --why WHY" if line[1] == "off" else USAGE[line[1]]
+    return f"[tdd] the first line was read as prose, and nothing was done. As a command it is `{form}`."
 
 
 def carry_out(project: Project, words: Sequence[str]) -> str:
@@ -215,7 +251,7 @@ def prompt(project: Project, call: HookCall) -> Reply:
     begin_session(project, call.session)
     words = words_of(call.prompt)
     if words is None:
-        return Reply(text=describe_standing(project))
+        return Reply(text=describe_standing(project), note=_about_prose(call.prompt))
     if call.nested:
         return Reply(
             "answered", "[tdd] not done: only a person may say that, and this client was started by an agent."

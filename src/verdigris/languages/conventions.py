@@ -55,10 +55,25 @@ def any_of(*regexes: str) -> str:
     return f"(?:{'|'.join(regexes)})"
 
 
-SWITCHES = at_root(r"tdd\.yaml", r"\.git") + "|" + anywhere(*of_all(lambda agent: agent.settings))
+_OF_THE_LAW = at_root(r"tdd\.yaml", r"\.git") + "|" + anywhere(*of_all(lambda agent: agent.settings))
 """Matches `tdd.yaml`, git's own data, and the clients' settings: these turn hooks on and off, and name
 servers that a client starts outside of any sandbox. A client reads its settings from the folder in which it
 is started, so they count at any depth."""
+_RUN_OUTSIDE = anywhere(
+    *of_all(lambda agent: agent.extensions),
+    *(r"\.husky", r"\.pre-commit-(?:config|hooks)\.ya?ml", r"\.?lefthook(?:-local)?(?:\.[a-z]+)?"),
+    *(r"\.lintstagedrc(?:\.[a-z]+)?", r"lint-staged\.config\.[a-z]+", r"\.overcommit\.yml"),
+    *(r"\.?simple-git-hooks\.[a-z]+", r"\.envrc", r"\.?mise(?:\.[a-z]+)*\.toml", r"\.mise"),
+    r"HEAD",  # the file by which git takes a folder for a repository
+    *(r"\.vscode", r"[^/]+\.code-workspace", r"\.idea", r"\.devcontainer(?:\.json)?"),
+)
+"""Matches files by which git's hooks, shells, editors and clients decide what to run for a person."""
+SWITCHES = f"{_OF_THE_LAW}|{_RUN_OUTSIDE}"
+
+
+def decides_verdicts(switch: str) -> bool:
+    """Whether a switch is frozen with the oracle; editors write others of them at any time."""
+    return re.fullmatch(_OF_THE_LAW, switch, re.DOTALL) is not None
 
 
 def transient_pattern() -> str:

@@ -98,18 +98,31 @@ def is_inside(pid: int, namespace: str) -> bool:
 def kill(namespace: str, keeper: str = "", spared: str = "") -> int:
     """Kills the processes that are proven to be a call's, but those in the mount namespace `spared`; returns
     how many. Call it again for processes that start meanwhile.
+    """
+    return sum(_kill(pid, proof, spared) for pid, proof in _proven(namespace, keeper))
 
-    Proven: they are in its namespace and, where a keeper is named, in the keeper's, too, and can gain no
-    rights; the kernel gives the number of a namespace again. One that cannot be looked at is `living`, and is
-    never killed.
+
+def of_call(namespace: str, keeper: str = "") -> list[int]:
+    """The processes that are proven to be a call's."""
+    return [pid for pid, _ in _proven(namespace, keeper)]
+
+
+def _proven(namespace: str, keeper: str) -> Iterator[tuple[int, set[str]]]:
+    """Processes with the namespaces that prove whose they are.
+
+    Proven: they are in the call's namespace and, where a keeper is named, in the keeper's, too, and can gain
+    no rights; the kernel gives the number of a namespace again. One that cannot be looked at is `living`, and
+    is never among them.
     """
     proof = {namespace}
     if keeper:
         try:
             proof |= _inner(keeper.partition(" ")[0], "pid", _own_namespaces()["pid"]) or {""}
         except OSError:
-            return 0  # with it all ended
-    return sum(_kill(pid, proof, spared) for pid, found in _inside(proof) if proof <= found)
+            return  # with it all ended
+    for pid, found in _inside(proof):
+        if proof <= found:
+            yield pid, proof
 
 
 def may_hide(namespace: str, keeper: str, spared: str = "") -> bool:

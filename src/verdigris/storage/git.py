@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from verdigris.storage.repository import Repository
 
 
+TRUE_HISTORY = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": f"{os.devnull}/none"}
+"""Settings by which git shows each commit with its own contents and parents."""
 QUIET = {
+    **TRUE_HISTORY,
     "LC_ALL": "C",
     "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
@@ -329,7 +331,7 @@ def git(
     done = _run(
         root,
         arguments,
-        {**kept, **quiet, **(env or {})},
+        {**kept, **TRUE_HISTORY, **quiet, **(env or {})},
         input=os.fsencode(stdin),
         capture_output=True,
         pass_fds=() if held is None else (held,),

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 
+from verdigris.storage.git_history import read_history, undo_changes
+
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class GitFolder:
             "submodules": sorted(self._submodules()),
             "linked": sorted(self._linked()),
             "modes": {path: mode for path in self._needed() if (mode := _mode(path)) is not None},
+            "history": read_history(self.common, self._git),
         }
 
     @property
@@ -68,7 +71,7 @@ class GitFolder:
             self._git("update-index", "--force-remove", "--", *added)
             said += [f"{path} is a repository of its own, and was taken out of the index" for path in added]
         self._remember_worktrees()
-        return said
+        return said + undo_changes(self.common, self.had["history"], self._git)
 
     def _remove_pointers(self) -> Iterator[str]:
         for path in self._pointers():
@@ -154,11 +157,12 @@ class GitFolder:
     def _git(self, *arguments: str) -> bytes:
         import subprocess
 
-        from verdigris.storage.git import UNOBSERVED, program
+        from verdigris.storage.git import TRUE_HISTORY, UNOBSERVED, program
 
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         argv = [program(kept), f"--git-dir={self.own}", f"--work-tree={self.root}", *arguments]
-        done = subprocess.run(argv, cwd=self.root, env=kept | UNOBSERVED, capture_output=True, check=False)
+        env = kept | UNOBSERVED | TRUE_HISTORY
+        done = subprocess.run(argv, cwd=self.root, env=env, capture_output=True, check=False)
         return done.stdout
 
 

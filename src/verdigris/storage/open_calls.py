@@ -69,6 +69,16 @@ def may_move_git(private: str) -> bool:
     return any(record.was_killed or record.is_locked for record in read_all(private))
 
 
+def processes_of_calls(private: str) -> list[int]:
+    """The processes of calls that are open or have ended: those in the namespaces that their records name."""
+    records = [record for record in read_all(private) if record.namespace]
+    if not records:
+        return []
+    from verdigris.sandbox.processes import of_call
+
+    return [pid for record in records for pid in of_call(record.namespace, record.keeper)]
+
+
 def is_any_left(private: str) -> bool:
     """Whether any call has a record: it is open, or was killed, or a process of it lived longer."""
     return bool(names(private))
@@ -115,7 +125,9 @@ def open_edits(private: str, context: str) -> dict[str, str]:
             with suppress(FileNotFoundError):
                 record = f"{private}/{EDITS}/{name}"
                 by, _, path = os.fsdecode(content(record)).partition("\0")
-                if by != context and _is_recent(record):
+                if not _is_recent(record):
+                    remove(record)
+                elif by != context:
                     found[path] = by
     return found
 

@@ -16,6 +16,7 @@ from verdigris.core.records import Draft, from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
 from verdigris.core.value import replace, value
+from verdigris.storage import relied_files
 from verdigris.storage.call_records import finish_left
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log.light import digest
@@ -131,6 +132,7 @@ def open_project(start: Path, actor: Actor) -> Project:
     repo = find_repository(start)
     for line in finish_left(str(repo.private)):
         sys.stderr.write(f"[tdd] {line}\n")
+    relied_files.compare_log(str(repo.private))
     log = open_log(repo)
     state = log.state()
     here = state.of(repo.worktree)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """HEAD; the commit of its branch; the stat of packed-refs, if the branch has no file of its own."""
 
 FILE = "card"
-TAG = (4, __version__, sys.hexversion, _sre.MAGIC)
+TAG = (5, __version__, sys.hexversion, _sre.MAGIC)
 """Regexes are compiled for one version of the interpreter, and chosen by one version of ours."""
 
 
@@ -46,6 +46,8 @@ class QuickCard:
     """Class and regex; the first that matches decides."""
     texts: list[str]
     """The text of each rule, so that a process that needs the regex finds it compiled."""
+    instructions: tuple[str, ...]
+    """Names of texts for agents: the slow entry looks at their beginning."""
     mixed: list[str]
     mixed_source: tuple[str, ...]
     """Endings of source files that may contain tests."""
@@ -53,6 +55,8 @@ class QuickCard:
     config: str | None
     """The digest of `tdd.yaml`; None while a change of it would have no effect."""
     refs: Refs
+    git: tuple[int, int, int] | None
+    """The stat of git's configuration, which names its hooks."""
     guarded: tuple[str, ...]
     """Other places that an agent may never write."""
     home: str
@@ -112,13 +116,13 @@ def refs(git_dir: str, common: str) -> Refs | None:
         try:
             commit = read_file(f"{common}/{name}")
         except FileNotFoundError:
-            return head, None, _look(f"{common}/packed-refs")
+            return head, None, look(f"{common}/packed-refs")
     except (OSError, ValueError):
         return None
     return None if commit.startswith(b"ref: ") else (head, commit, None)
 
 
-def _look(path: str) -> tuple[int, int, int] | None:
+def look(path: str) -> tuple[int, int, int] | None:
     try:
         found = posix.stat(path)
     except FileNotFoundError:

@@ -66,7 +66,7 @@ def find_repository(start: Path) -> Repository:
     """
     start = start.resolve()
     for folder in (start, *start.parents):
-        if folder.name == ".git" or _is_git_dir(folder):
+        if folder.name == ".git" or is_git_dir(folder):
             raise NotARepository(
                 f"{folder} is a git folder or a bare repository: it has no worktree to work in",
                 hint="go to a worktree of it, or make one with `git worktree add PATH`",
@@ -185,8 +185,12 @@ def _follow_pointer(dot_git: Path) -> Path:
     return Path(os.path.normpath(dot_git.parent / target))
 
 
-def _is_git_dir(folder: Path) -> bool:
-    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+def is_git_dir(folder: Path) -> bool:
+    """Whether git takes a folder for a repository, or for what belongs to a worktree of one."""
+    if not os.path.lexists(folder / "HEAD"):
+        return False
+    shared = (folder / "objects").is_dir() and (folder / "refs").is_dir()
+    return shared or os.path.lexists(folder / "commondir")
 
 
 def read_plain(path: Path) -> bytes:

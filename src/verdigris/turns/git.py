@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.checks.git_moves import look
-from verdigris.checks.unproven_commits import find_foreign_source
+from verdigris.checks.unproven_commits import find_foreign_source, paths_committed_here
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Committed, Committing, NotCommitted, Synced, Syncing
@@ -17,6 +17,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.records import AGENT
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
+from verdigris.languages.conventions import decides_verdicts
 from verdigris.storage.git import REDIRECTING, GitAnswer, ask_users_git, git, run_openly, users_git
 from verdigris.storage.intents import finishes
 from verdigris.storage.lock import hold_lock
@@ -300,7 +301,11 @@ def _switches(project: Project, before: GitPosition) -> tuple[str, ...]:
     if before.commit is None:
         return ()
     staged = trees.staged_changes(users_git(project.repo), before.commit)
-    return tuple(c.path for c in staged if project.classify(c.path) is PathClass.SWITCH)
+    found = {c.path for c in staged if project.classify(c.path) is PathClass.SWITCH}
+    others = {path for path in found if not decides_verdicts(path)}
+    # What a team mate brought runs for a person, too, as it would after their own pull.
+    free = others - paths_committed_here(project, before.commit, others) if others else set()
+    return tuple(sorted(found - free))
 
 
 def _undo_move(project: Project, intent: Syncing, to: GitPosition, why: Deny) -> Deny:

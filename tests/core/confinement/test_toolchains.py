@@ -12,14 +12,27 @@ def folders(environment: dict[str, str]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [".cache", ".npm", ".cargo/registry", ".cargo/git", "go/pkg", ".m2/repository", ".gradle/caches"]
+    "path",
+    [".cache/pip", ".npm", ".cargo/registry", ".cargo/git", "go/pkg", ".m2/repository", ".gradle/caches"],
 )
 def test_usual_caches_lie_in_the_home(path: str) -> None:
     assert f"/home/u/{path}" in folders({})
 
 
 @pytest.mark.parametrize(
-    "path", [".cargo", ".cargo/bin", "go", "go/bin", ".m2", ".gradle", ".gradle/init.d", ".local/share/pnpm"]
+    "path",
+    [
+        ".cargo",
+        ".cargo/bin",
+        "go",
+        "go/bin",
+        ".m2",
+        ".gradle",
+        ".gradle/init.d",
+        ".local/share/pnpm",
+        ".cache",
+        ".cache/nvim",
+    ],
 )
 def test_programs_and_settings_beside_them_are_none(path: str) -> None:
     assert f"/home/u/{path}" not in folders({})
@@ -27,7 +40,7 @@ def test_programs_and_settings_beside_them_are_none(path: str) -> None:
 
 def test_a_variable_of_the_tools_own_wins() -> None:
     found = folders({"CARGO_HOME": "/data/cargo/", "XDG_CACHE_HOME": "/data/cache", "GOCACHE": "off"})
-    assert {"/data/cargo/registry", "/data/cache", "/home/u/.cache/go-build"} <= found
+    assert {"/data/cargo/registry", "/data/cache/pip", "/data/cache/go-build"} <= found
     assert "/home/u/.cargo/registry" not in found
 
 

@@ -12,7 +12,8 @@ from verdigris.core.confinement.toolchains import VARIABLES
 from verdigris.core.events import Denied, SwitchedOff
 from verdigris.gates.agent_shell import confinement
 from verdigris.gates.agent_shell.confinement import ANCHOR, HOLE, MASKED, READONLY, ShellCard
-from verdigris.gates.agent_shell.protection import FILES, PLACES, TEMPORARY_VARIABLES, protection
+from verdigris.gates.agent_shell.places import FILES, FOLDERS, TEMPORARY_VARIABLES
+from verdigris.gates.agent_shell.protection import protection
 from verdigris.sandbox.child import available
 from verdigris.sandbox.syscalls import ways
 
@@ -131,5 +132,5 @@ def test_a_folder_comes_before_what_is_in_it(world: World) -> None:
 
 
 def test_every_variable_that_places_are_read_from_makes_a_new_card() -> None:
-    named = {*VARIABLES, *TEMPORARY_VARIABLES, *PLACES, *FILES, "HOME", "PATH"}
+    named = {*VARIABLES, *TEMPORARY_VARIABLES, *FOLDERS, *FILES, "HOME", "PATH"}
     assert set(confinement.VARIABLES) == named

@@ -21,6 +21,40 @@ def test_a_pointer_to_another_folder_is_removed(red: Shelled, name: str) -> None
     assert not (red.root / ".git" / name).exists()
 
 
+FORGED = (
+    'fake=$(printf "tree %s\\nauthor p <p@p> 1 +0000\\ncommitter p <p@p> 1 +0000\\n\\nforged\\n"'
+    " $(git rev-parse HEAD^{tree}) | git hash-object -t commit -w --stdin); "
+)
+HISTORIES = {
+    "grafts": "git rev-parse HEAD > .git/info/grafts",
+    "a shallow line": "git rev-parse HEAD > .git/shallow",
+    "a packed replacement": FORGED
+    + 'echo "$fake refs/replace/$(git rev-parse HEAD)" >> .git/packed-refs; git log -1 --format=%s',
+    "a replacement among packed refs": FORGED
+    + 'git pack-refs --all; sed -i "$ a $fake refs/replace/$(git rev-parse HEAD)" .git/packed-refs',
+}
+
+
+@pytest.mark.parametrize("command", HISTORIES.values(), ids=HISTORIES.keys())
+def test_another_history_than_the_commits_have_is_put_back(one: Shelled, command: str) -> None:
+    repo = one.world.repo
+    repo.git("commit", "-q", "--allow-empty", "-m", "above")
+    before = repo.git("log", "--format=%H %s")
+    done = one.run(command)
+    assert "another history than the commits have" in done.err
+    assert repo.git("log", "--format=%H %s") == before
+    assert repo.git("status", "--short") == ""
+
+
+def test_a_clone_without_history_can_be_deepened(one: Shelled) -> None:
+    """Where the parents are not there, `shallow` says the truth."""
+    top = one.world.repo.git("rev-parse", "HEAD")
+    done = one.run(
+        f"git clone -q --depth 1 file://{one.root} /var/tmp/s.$$ && git -C /var/tmp/s.$$ log --format=%H"
+    )
+    assert done.out.split() == [top]
+
+
 def test_a_pointer_in_a_main_worktrees_folder_does_not_lead_the_kernel_away(one: Shelled) -> None:
     pointer = one.root / ".git/commondir"
     pointer.write_text("/elsewhere\n")

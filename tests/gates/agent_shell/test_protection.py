@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cage import NOBODY
-from verdigris.gates.agent_shell import git_regions, protection
+from verdigris.gates.agent_shell import git_regions, places
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_temporary_folders_and_caches_can_be_written(red: Shelled, tmp_path: Pat
     own.mkdir(exist_ok=True)
     red.own()
     command = (
-        'for f in /tmp /var/tmp /dev/shm "$TMPDIR" ~/.cache ~/.cache/pip; do'
+        'for f in /tmp /var/tmp /dev/shm "$TMPDIR" ~/.cache/pip ~/.cache/uv; do'
         ' mkdir -p "$f" && touch "$f/x.$$" && rm "$f/x.$$" || exit; done; mktemp'
     )
     done = red.run(command, env={"TMPDIR": str(own)})
@@ -174,9 +174,9 @@ def test_a_cache_is_made_where_its_tool_is_there(tmp_path: Path, monkeypatch: py
     home.mkdir()
     (tools / "cargo").symlink_to(sys.executable)
     monkeypatch.setenv("PATH", str(tools))
-    protection.make_folders({"HOME": str(home), "PATH": str(tools)}, ["~/.config/tool"])
+    places.make_folders({"HOME": str(home), "PATH": str(tools)}, ["~/.config/tool"])
     found = {str(path.relative_to(home)) for path in home.rglob("*")}
-    assert {".cache", ".cargo/registry", ".cargo/git", ".config/tool"} <= found
+    assert {".cache/pip", ".cargo/registry", ".cargo/git", ".config/tool"} <= found
     assert ".npm" not in found
 
 
@@ -188,14 +188,14 @@ def test_a_cache_in_a_folder_that_the_user_may_not_read_is_unused(tmp_path: Path
     if user == 0:
         os.seteuid(NOBODY)
     try:
-        protection.make_folders(environment, (f"{closed}/more",))
+        places.make_folders(environment, (f"{closed}/more",))
         regions = {
-            **protection.outside_regions(environment),
-            **protection.allowed_regions(environment, [f"{closed}/more"]),
+            **places.outside_regions(environment),
+            **places.allowed_regions(environment, [f"{closed}/more"]),
         }
     finally:
         os.seteuid(user)
-    assert not [path for path in regions if path.startswith(f"{closed}/")]
+    assert not [path for path in regions if path.startswith(f"{closed}/") and os.access(path, os.F_OK)]
 
 
 @pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "TMPDIR"])
@@ -203,7 +203,7 @@ def test_a_variable_that_names_the_home_or_more_opens_nothing(tmp_path: Path, va
     home = tmp_path / "home"
     home.mkdir()
     for named in (home, "/"):
-        regions = protection.outside_regions({"HOME": str(home), variable: str(named)})
+        regions = places.outside_regions({"HOME": str(home), variable: str(named)})
         assert regions[str(home)] is False
         assert "/" not in regions
 

@@ -129,6 +129,6 @@ def test_it_needs_an_agent_and_no_open_turn(cli: Cli) -> None:
 def test_no_agent_may_write_them(world: World) -> None:
     project = open_project(world.root, Actor("agent", "s1", "claude"))
     assert {project.classify(path) for path in cycle_files()} == {PathClass.SWITCH}
-    assert project.classify(".claude/agents/mine.md") is PathClass.OTHER
+    assert project.classify(".claude/plans/mine.md") is PathClass.OTHER
     written = Client(world).before("Write", file_path=str(world.root / CODER), content="x")
     assert written == "switch"

@@ -415,3 +415,48 @@ def test_a_claim_that_was_settled_within_the_call_has_no_next_move(
     world.settle()
     assert world.state.claims == {}
     assert "tdd settle" not in after_call(agent(world)).text
+
+
+RUNS = {
+    "a setting": "git -C sub config core.fsmonitor 'touch owned'",
+    "a hook": "cp /bin/true sub/.git/hooks/pre-commit",
+    "a pointer": "rm -rf sub/.git; git init -q --bare ../else; echo 'gitdir: ../../else' > sub/.git",
+    "an included file": "git -C sub config include.path ../../evil",
+}
+
+
+@pytest.mark.parametrize("shell", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("persons", [False, True])
+def test_a_repository_inside_runs_nothing_that_an_agent_named(
+    tmp_path: Path, shell: str, persons: bool
+) -> None:
+    world = make_world(tmp_path / "repo")
+    make = "mkdir -p sub; git -C sub init -q; git -C sub remote add origin x"
+    if persons:
+        subprocess.run(["bash", "-c", make], cwd=world.root, env=world.repo.environment, check=True)
+    assert not call(world, "true")
+    assert "sub/.git" in call(world, shell if persons else f"{make}; {shell}").text
+    git, config = world.root / "sub/.git", world.root / "sub/.git/config"
+    assert git.is_dir() or not git.exists()
+    assert not (git / "hooks/pre-commit").exists()
+    assert not config.exists() or "fsmonitor" not in config.read_text()
+    if persons and shell != "a pointer" and git.is_dir() and config.exists():
+        assert "[remote" in config.read_text()
+
+
+def test_a_repository_inside_may_have_remotes_branches_and_a_persons_settings(world: World) -> None:
+    make = "mkdir sub; git -C sub init -q; git -C sub remote add origin x; git -C sub config user.name a"
+    assert not call(world, make)
+    assert not call(world, "git -C sub config branch.x.remote origin")
+    persons = "git -C sub config core.fsmonitor 'touch owned'"
+    subprocess.run(["bash", "-c", persons], cwd=world.root, env=world.repo.environment, check=True)
+    assert not call(world, "git -C sub commit -q --allow-empty -m x")
+    assert "fsmonitor" in (world.root / "sub/.git/config").read_text()
+
+
+def test_no_agent_makes_a_folder_a_repository_in_plain_files(world: World) -> None:
+    said = call(
+        world, "mkdir -p a/objects a/refs; echo 'ref: refs/heads/x' > a/HEAD; echo '[core]' > a/config"
+    )
+    assert {"a/HEAD", "a/config"} <= {*said.put_back}
+    assert not (world.root / "a/HEAD").exists()

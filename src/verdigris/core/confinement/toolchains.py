@@ -37,6 +37,7 @@ class Toolchain:
     caches: tuple[Cache, ...] = ()
 
 
+_CACHE = ".cache/"
 _GRADLE = ("caches", "wrapper", "daemon", "native", "notifications", "workers", "jdks", ".tmp")
 TOOLCHAINS = (
     Toolchain(
@@ -50,7 +51,7 @@ TOOLCHAINS = (
     Toolchain("pyenv", ("PYENV_ROOT", "PYENV_VERSION"), ((".pyenv/shims", "PYENV_ROOT", ".pyenv"),)),
     Toolchain("pip", caches=(Cache(("PIP_CACHE_DIR",), ".cache/pip"),)),
     Toolchain("uv", caches=(Cache(("UV_CACHE_DIR",), ".cache/uv"),)),
-    Toolchain("poetry", caches=(Cache(("POETRY_CACHE_DIR",), ".cache/pypoetry"),)),
+    Toolchain("poetry", caches=(Cache(("POETRY_CACHE_DIR",), ".cache/pypoetry", ("cache", "artifacts")),)),
     Toolchain("pipenv", caches=(Cache(("PIPENV_CACHE_DIR",), ".cache/pipenv"),)),
     Toolchain("node", ("NVM_DIR", "NODE_PATH")),
     Toolchain("volta", ("VOLTA_HOME",), ((".volta/bin", "VOLTA_HOME", ".volta"),)),
@@ -85,6 +86,10 @@ TOOLCHAINS = (
         ),
     ),
     Toolchain(
+        "golangci-lint",
+        caches=(Cache(("GOLANGCI_LINT_CACHE",), ".cache/golangci-lint"),),
+    ),
+    Toolchain(
         "mvn",
         ("JAVA_HOME", "MAVEN_HOME", "M2_HOME"),
         caches=(Cache((), ".m2", ("repository", "wrapper")),),
@@ -99,7 +104,7 @@ TOOLCHAINS = (
     Toolchain("bundle", caches=(Cache(("BUNDLE_USER_CACHE",), ".bundle/cache"),)),
     Toolchain("dart", caches=(Cache(("PUB_CACHE",), ".pub-cache", ("hosted", "git")),)),
     Toolchain("cabal", caches=(Cache((), ".cabal", ("packages",)),)),
-    Toolchain("ccache", caches=(Cache(("CCACHE_DIR",), ".ccache"),)),
+    Toolchain("ccache", caches=(Cache(("CCACHE_DIR",), ".ccache"), Cache((), ".cache/ccache"))),
     Toolchain("sccache", caches=(Cache(("SCCACHE_DIR",), ".cache/sccache"),)),
     Toolchain("asdf", ("ASDF_DIR", "ASDF_DATA_DIR"), ((".asdf/shims", "ASDF_DATA_DIR", ".asdf"),)),
     Toolchain(
@@ -120,27 +125,43 @@ KEPT = frozenset(
 from whoever calls `tdd` outside the sandbox, and who could set the one could set the other."""
 HOMES = tuple(home for toolchain in TOOLCHAINS for home in toolchain.homes)
 """Programs that look below HOME for what they start: being on PATH from there, they need the real one."""
+_OF_LIBRARIES = (
+    *("black", "pylint", "ruff", "mypy", "jedi", "matplotlib", "fontconfig", "mesa_shader_cache"),
+    *("node-gyp", "typescript", "eslint", "prettier", "turbo", "pnpm", "staticcheck", "gopls", "coursier/v1"),
+    *("huggingface/hub", "huggingface/datasets", "torch/hub/checkpoints"),
+)
 CACHES = (
-    Cache(("XDG_CACHE_HOME",), ".cache"),
     *(
         Cache(cache.variables, cache.usual, cache.parts, toolchain.program)
         for toolchain in TOOLCHAINS
         for cache in toolchain.caches
     ),
+    *(Cache((), f"{_CACHE}{name}") for name in _OF_LIBRARIES),
 )
+"""By tool: other folders of `~/.cache` hold what shells, editors and launchers run at their start."""
 PROGRAMS = (
+    Cache(("UV_CACHE_DIR",), ".cache/uv", ("archive-v0", "environments-v2")),
     Cache(("PRE_COMMIT_HOME",), ".cache/pre-commit"),
     Cache(("COREPACK_HOME",), ".cache/node/corepack"),
     *(Cache((), folder) for folder in of_all(lambda agent: agent.caches)),
 )
 """Among caches, and yet run by a person's next `git commit`, `yarn`, or client: not an agent's to write."""
-VARIABLES = tuple(dict.fromkeys(name for cache in (*CACHES, *PROGRAMS) for name in cache.variables))
+_XDG = "XDG_CACHE_HOME"
+VARIABLES = (_XDG, *dict.fromkeys(name for cache in (*CACHES, *PROGRAMS) for name in cache.variables))
 
 
 def base_of(cache: Cache, environment: Mapping[str, str], home: str) -> str:
     """A list, as `GOPATH` may be, has its cache in the first."""
+    usual = f"{home}/{cache.usual}"
+    if cache.usual.startswith(_CACHE) and (around := environment.get(_XDG, "")).startswith("/"):
+        usual = f"{around.rstrip('/')}/{cache.usual.removeprefix(_CACHE)}"
     given = (environment.get(name, "").partition(":")[0] for name in cache.variables)
-    return next((path for path in given if path.startswith("/")), f"{home}/{cache.usual}").rstrip("/")
+    return next((path for path in given if path.startswith("/")), usual).rstrip("/")
+
+
+def is_made_early(cache: Cache) -> bool:
+    """Whether it is made before its tool is seen: many tools lie in the project's environment."""
+    return bool(cache.tool) and cache.usual.startswith(_CACHE)
 
 
 def folders_of(cache: Cache, environment: Mapping[str, str], home: str) -> Iterator[str]:

@@ -140,8 +140,9 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
         case PathClass.SWITCH, _:
             return Deny(
                 "switch",
-                f"{name} turns Verdigris itself on or off, so no agent may write it.",
-                "leave it as it is",
+                f"{name} turns Verdigris itself on or off, or names what a person's tools run outside the "
+                "sandbox: no agent may write it.",
+                "leave it as it is, and tell the person what to change",
             )
         case _, Phase.OFF:
             return "ok"

@@ -70,6 +70,7 @@ VARIABLES = (
     *("npm_config_cache", "NPM_CONFIG_CACHE", "npm_config_store_dir", "YARN_GLOBAL_FOLDER"),
     *("YARN_CACHE_FOLDER", "PNPM_HOME", "BUN_INSTALL_CACHE_DIR", "DENO_DIR", "PIP_CACHE_DIR", "UV_CACHE_DIR"),
     *("POETRY_CACHE_DIR", "PIPENV_CACHE_DIR", "CARGO_HOME", "GOPATH", "GOMODCACHE", "GOCACHE"),
+    "GOLANGCI_LINT_CACHE",
     *("GRADLE_USER_HOME", "NUGET_PACKAGES", "COMPOSER_CACHE_DIR", "BUNDLE_USER_CACHE", "PUB_CACHE"),
     *("CCACHE_DIR", "SCCACHE_DIR", "PRE_COMMIT_HOME", "COREPACK_HOME"),
 )
@@ -123,12 +124,18 @@ def write(private: str, card: ShellCard) -> None:
 
 
 def surroundings(control: str, environment: Mapping[str, str]) -> tuple[str | int | None, ...]:
-    """What decides on mounts beside log and tree: variables, and the linked worktrees there are."""
+    """What decides on mounts beside log and tree: variables, git's configuration, linked worktrees."""
+    common = os.path.dirname(control)
+    return *(_changed_at(f"{common}/{name}") for name in ("worktrees", "config")), *(
+        environment.get(name) for name in VARIABLES
+    )
+
+
+def _changed_at(path: str) -> int:
     try:
-        linked = os.stat(f"{os.path.dirname(control)}/worktrees").st_mtime_ns
+        return os.stat(path).st_mtime_ns
     except FileNotFoundError:
-        linked = 0
-    return linked, *(environment.get(name) for name in VARIABLES)
+        return 0
 
 
 def read_card(private: str, control: str, around: tuple[str | int | None, ...] = ()) -> ShellCard | None:
@@ -178,6 +185,12 @@ _NAMED = (*of_all(lambda agent: agent.sockets.variables), "TMUX")
 _PARENTS = ("XDG_RUNTIME_DIR", "TMPDIR", "TMUX_TMPDIR", *of_all(lambda agent: agent.variables.temporary))
 _FOLDERS = (*of_all(lambda agent: agent.sockets.folders), "tmux-{}", "zellij-{}")
 _SCREENS = ("/run/screen", "/var/run/screen", "/tmp/screens")  # noqa: S108 - where others put it
+
+
+def with_own_cache(environment: Mapping[str, str]) -> dict[str, str]:
+    """Has uv keep what it unpacks apart from the person's cache, whose programs their next `uvx` runs."""
+    around = environment.get("XDG_CACHE_HOME") or f"{environment.get('HOME', '')}/.cache"
+    return {**environment, "UV_CACHE_DIR": f"{environment.get('UV_CACHE_DIR') or f'{around}/uv'}/agents"}
 
 
 def blocked_sockets(environment: Mapping[str, str]) -> list[tuple[str, int]]:

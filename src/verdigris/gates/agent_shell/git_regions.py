@@ -8,8 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.errors import VerdigrisError
 from verdigris.storage.git import program
 from verdigris.storage.git_folders import MADE, GitFolder
+from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +23,8 @@ HOOKS, IN_INFO = "hooks", ("info/attributes", "info/exclude")
 """Only these files of `info/` are protected: git writes `info/refs` beside them when it packs."""
 REPLACES = "refs/replace"
 """Refs in this folder make git show other contents than a commit has."""
-SWITCHES = (HOOKS, REPLACES, *IN_INFO, "config", "config.worktree", "commondir", "gitdir")
+CONFIGURATIONS = ("config", "config.worktree")
+SWITCHES = (HOOKS, REPLACES, *IN_INFO, *CONFIGURATIONS, "commondir", "gitdir")
 MAINS = ("HEAD", "index")
 """Files of the main worktree, in the git folder that all worktrees share."""
 _NO_REPOSITORY_IN = frozenset({"objects", "refs", "logs", "hooks", "info"})
@@ -60,12 +63,36 @@ def make_switches(repo: Repository) -> None:
 
 
 def hooks_in(root: Path, environment: Mapping[str, str]) -> list[str]:
-    """Hooks that a person has git take from the worktree (`core.hooksPath`): their next commit runs them."""
+    """Hooks that a person has git take from the worktree (`core.hooksPath`): their next commit runs them.
+
+    Git is asked only where a file of its configuration may name some.
+    """
+    if not any(_may_name_hooks(path) for path in _configurations(root, environment)):
+        return []
     asked = [program(environment), "config", "--type=path", "--get", "core.hooksPath"]
     done = subprocess.run(asked, cwd=root, env=environment, capture_output=True, check=False)
     path = os.fsdecode(done.stdout).rstrip("\n")
     found = os.path.realpath(root / path) if path else ""
     return [found] if _is_inside(Path(found), root) and Path(found).is_dir() else []
+
+
+def _configurations(root: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    """The files that git may read the key from; another one is included by one of them."""
+    home = environment.get("HOME", "")
+    yield Path(environment.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
+    yield Path(environment.get("GIT_CONFIG_GLOBAL") or f"{home}/.gitconfig")
+    yield Path(environment.get("XDG_CONFIG_HOME") or f"{home}/.config", "git/config")
+    with suppress(VerdigrisError):
+        repo = find_repository(root)
+        yield from (folder / name for folder in (repo.common_dir, repo.git_dir) for name in CONFIGURATIONS)
+
+
+def _may_name_hooks(path: Path) -> bool:
+    try:
+        text = path.read_bytes().lower()
+    except OSError:
+        return False
+    return b"hookspath" in text or b"include" in text
 
 
 def _made_paths(repo: Repository) -> frozenset[str]:

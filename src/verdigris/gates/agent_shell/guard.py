@@ -9,7 +9,7 @@ import _signal  # type: ignore[import-not-found]  # `signal` costs as much as al
 import os
 
 from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in
-from verdigris.gates.agent_shell.confinement import DROPPED, blocked_sockets, confine
+from verdigris.gates.agent_shell.confinement import DROPPED, blocked_sockets, confine, with_own_cache
 from verdigris.gates.agent_shell.users_shell import become_shell
 from verdigris.sandbox import process_space, processes
 from verdigris.sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
@@ -145,6 +145,7 @@ def _run_confined(card: ShellCard, pipes: GuardPipes, command: ShellCommand) -> 
         os.setsid()  # without a terminal's control: nothing is typed into it from here
         environment = {name: given for name, given in os.environ.items() if name not in DROPPED}
         if card.way:
+            environment = with_own_cache(environment)
             seen = os.path.dirname(command.sockets)  # noqa: PTH120
             environment[BROKER] = f"{seen}/{call_records.BROKER}"
             mounts = (*card.mounts, *blocked_sockets(os.environ))

@@ -70,14 +70,17 @@ def write_launcher(repo: Repository) -> Path:
 
 
 def write_program(path: Path, text: str) -> None:
-    """Whole or not at all, since an agent's next call may run it; one that is so already is left alone."""
+    """Whole or not at all, since an agent's next call may run it; one that is so already is left alone.
+
+    Not writable, so that a client's file tool fails that is led here by a link.
+    """
     data = os.fsencode(text)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_bytes() != data:
             fresh = path.with_name(f"{path.name}.{os.getpid()}")
             fresh.write_bytes(data)
-            fresh.chmod(0o755)
+            fresh.chmod(0o555)
             fresh.replace(path)
     except OSError as error:
         raise StorageError(

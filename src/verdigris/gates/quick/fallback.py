@@ -8,12 +8,14 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import ConfigError, NotARepository, StorageError
 from verdigris.core.languages import manifest_names, suffixes_with_tests
 from verdigris.core.paths import compile_glob, recall_compiled
 from verdigris.core.policy.actors import claimers
 from verdigris.core.records import SCHEMA, Actor, Draft
 from verdigris.core.value import replace
+from verdigris.gates.late_links import decide_held
 from verdigris.gates.quick.place import NotPlain, find
 from verdigris.gates.quick.quick import home, judge_call, start, words_of
 from verdigris.storage import quick_state, stat_cache
@@ -54,7 +56,7 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
 def _make_card(
     project: Project, control: str, more: Mapping[str, Any], known: Mapping[str, quick_state.Rule]
 ) -> quick_state.QuickCard | None:
-    before, refs = light.head(control), _refs(project)
+    before, refs, git = light.head(control), _refs(project), _look_at_configuration(project)
     if before is None or refs is None:
         return None
     state = project.state()
@@ -68,7 +70,7 @@ def _make_card(
     after = light.head(control)
     if after is None or light.stamp(after) != light.stamp(before) or _refs(project) != refs:
         return None
-    fields = {**_fields(project, state, known), **more, "stamp": light.stamp(after), "refs": refs}
+    fields = {**_fields(project, state, known), **more, "stamp": light.stamp(after), "refs": refs, "git": git}
     if state.open_cycle is not None:
         # Its spec is of a class that red lets everyone write.
         spec = os.fspath(project.root / state.open_cycle.spec_path)
@@ -78,6 +80,10 @@ def _make_card(
 
 def _refs(project: Project) -> quick_state.Refs | None:
     return quick_state.refs(os.fspath(project.repo.git_dir), os.fspath(project.repo.common_dir))
+
+
+def _look_at_configuration(project: Project) -> tuple[int, int, int] | None:
+    return quick_state.look(os.fspath(project.repo.common_dir / "config"))
 
 
 def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_state.Rule]) -> dict[str, Any]:
@@ -93,6 +99,7 @@ def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_st
         "claimers": sorted(claimers(state) & at_work(os.fspath(project.repo.private), "")),
         "rules": [(cls.value, known.get(regex) or _rule(regex)) for cls, regex in project.classes.rules],
         "texts": [regex for _, regex in project.classes.rules],
+        "instructions": INSTRUCTIONS,
         "mixed": sorted(manifest_names()),
         "mixed_source": suffixes_with_tests(),
         "held_out": sorted(state.held_out),
@@ -182,9 +189,12 @@ def _keep_time(client: Client, event: str) -> None:
 
 def _decide(client: Client, raw: bytes) -> tuple[int, str, str]:
     """The project is opened once; what is plain once the card is fresh needs no more than that."""
+    return decide_held(client, raw, lambda: _answer(client, _words(client), raw))
+
+
+def _answer(client: Client, words: ModuleType | None, raw: bytes) -> tuple[int, str, str]:
     from verdigris.gates.gate import answer as decide
 
-    words = _words(client)
     project = None if words is None else _project(raw, words)
     if words is None or project is None:
         given = decide(client, raw)
@@ -278,7 +288,10 @@ def _prepare_next_call(
 
 
 def _refresh(client: Client, words: ModuleType, project: Project) -> bool:
-    places = tuple(map(os.fspath, client.guarded(os.environ)))
+    from verdigris.gates.agent_shell.git_regions import hooks_in
+
+    hooks = hooks_in(project.root, os.environ)
+    places = (*map(os.fspath, client.guarded(os.environ)), *hooks)
     return refresh(project, {"guarded": places, "home": home(words), "prefix": client.prefix(project)})
 
 

@@ -9,7 +9,7 @@ from sys import modules
 
 from verdigris.gates.quick.place import NotPlain, check_way, find, is_folder, is_lone_file, path_below, walk
 from verdigris.storage.log import light
-from verdigris.storage.quick_state import read, refs, regex, whole
+from verdigris.storage.quick_state import look, read, refs, regex, whole
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def _is_within(place: str, path: str) -> bool:
 def _is_allowed(card: QuickCard, path: str, context: str = "") -> bool:
     cls = next((cls for cls, rule in card.rules if regex(rule).fullmatch(path)), "other")
     if cls == "other":
-        return card.phase in {"red", "off"} or path.rpartition("/")[2] not in card.mixed
+        name = path.rpartition("/")[2]
+        return name not in card.instructions and (card.phase in {"red", "off"} or name not in card.mixed)
     if (card.phase, cls) == ("green", "source"):
         if path.endswith(card.mixed_source) or card.claimers not in ([], [context]):
             return False
@@ -124,26 +125,21 @@ def _compare(rows: list[Row]) -> None:
             raise NotPlain
 
 
-def check_nobody_lives(private: str) -> None:
-    """NotPlain where a process of an earlier shell call may still write."""
-    if is_left_over(private):
-        from verdigris.storage.open_calls import alive, forget_ended
+def check_nobody_lives(private: str) -> bool:
+    """NotPlain where a process of an earlier shell call may still write; whether one has left its record."""
+    if left := left_over(private):
+        from verdigris.storage.open_calls import alive
 
-        if alive(private):
+        if not all(map(str.isdigit, left)) or alive(private):
             raise NotPlain
-        forget_ended(private)
-
-
-def is_left_over(private: str) -> bool:
-    """Whether a shell call is open, or has left its record behind."""
-    return bool(_records(private))
+    return bool(left)
 
 
 def check_finished(private: str) -> None:
     """NotPlain where a shell call was killed before it had done what its record promises."""
-    for record in _records(private):
+    for name in filter(str.isdigit, left_over(private)):
         try:
-            fd = posix.open(record, posix.O_RDONLY)
+            fd = posix.open(f"{_folder(private)}/{name}", posix.O_RDONLY)
         except FileNotFoundError:
             continue
         try:
@@ -156,13 +152,17 @@ def check_finished(private: str) -> None:
             posix.close(fd)
 
 
-def _records(private: str) -> list[str]:
-    control, _, name = private.rpartition("/worktrees/")
-    folder = f"{control}/locks/{name}.calls"
+def left_over(private: str) -> list[str]:
+    """The records of shell calls that are open, or have left theirs behind, and what guards their files."""
     try:
-        return [f"{folder}/{name}" for name in posix.listdir(folder)]
+        return posix.listdir(_folder(private))
     except FileNotFoundError:
         return []
+
+
+def _folder(private: str) -> str:
+    control, _, name = private.rpartition("/worktrees/")
+    return f"{control}/locks/{name}.calls"
 
 
 SIGNS = (b"Read-only file system", b"Device or resource busy", b"no new privileges")
@@ -222,6 +222,7 @@ def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
     cwd = payload["cwd"]
     match manner:
         case "writes":
+            check_nobody_lives(place.private)
             context = envelope["actor"]["context"]
             path = writable(card, cwd, _text(given), context)
             _note_edit(place, context, path)
@@ -257,7 +258,10 @@ def _after(raw: bytes, card: QuickCard, place: WorktreePlace, context: str) -> N
     if any(sign in raw for sign in SIGNS):
         raise NotPlain
     _check_nothing_changed(card, place, context)
-    check_nobody_lives(place.private)
+    if check_nobody_lives(place.private):
+        from verdigris.storage.open_calls import forget_ended
+
+        forget_ended(place.private)
     _end_edit(place, context)
 
 
@@ -267,7 +271,7 @@ def _before_shell(command: object, caller: tuple[str, str], card: QuickCard, pla
         raise NotPlain
     session, agent = caller
     _check_nothing_changed(card, place, agent or session)
-    if is_left_over(place.private):
+    if left_over(place.private) or _others_edit(place, agent or session):
         raise NotPlain
     _remember_caller(place, f"{_text(session, least=0)}\0{command}", agent)
 
@@ -320,6 +324,15 @@ def _end_edit(place: WorktreePlace, context: str) -> None:
         return
 
 
+def _others_edit(place: WorktreePlace, context: str) -> bool:
+    """Whether another agent's file tool may be about to write: the command must not lead it astray."""
+    own = _edit_of(place, context).rpartition("/")[2]
+    try:
+        return any(name != own for name in posix.listdir(f"{place.private}/edits"))
+    except FileNotFoundError:
+        return False
+
+
 def _edit_of(place: WorktreePlace, context: str) -> str:
     return f"{place.private}/edits/{light.digest(context.encode('utf-8', 'surrogatepass'))}"
 
@@ -337,7 +350,7 @@ def _check_nothing_changed(card: QuickCard, place: WorktreePlace, context: str) 
 
 def _check_surroundings(place: WorktreePlace, card: QuickCard) -> None:
     """Checks that nothing happened which the kernel would take in first, and that nothing is under way."""
-    if refs(place.git_dir, place.common) != card.refs:
+    if refs(place.git_dir, place.common) != card.refs or look(f"{place.common}/config") != card.git:
         raise NotPlain
     if card.config is not None and _digest(f"{place.root}/tdd.yaml") not in {card.config, None}:
         raise NotPlain

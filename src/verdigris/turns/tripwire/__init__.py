@@ -20,6 +20,7 @@ from verdigris.languages.registry import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
 from verdigris.turns.rollback import GitPosition, place, watched_files
+from verdigris.turns.tripwire.repositories import DECIDING, is_of_a_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,6 +83,13 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
         why = f"{denial.reason} The way: {denial.next}."
     kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`{stay}."
     return f"Put back: {_names(paths)}. {why} {kept}"
+
+
+def repository_text(git: str) -> str:
+    return (
+        f"Put back: the settings of {git}. They name what a person's git would run there. "
+        "Remotes and branches stay; what had been written is kept in .git/tdd/undone."
+    )
 
 
 def claims_text(paths: Sequence[str], claimed: str) -> str:
@@ -152,7 +160,10 @@ def moved_back_text(paths: Sequence[str], phase: Phase, tried: Sequence[str]) ->
 def _why(path: str, cls: PathClass) -> str:
     match cls:
         case PathClass.SWITCH:
-            return "It turns Verdigris itself on or off, so no agent may write it: leave it as it is."
+            return (
+                "It turns Verdigris itself on or off, or names what a person's tools run outside a sandbox: "
+                "no agent may write it. Leave it as it is."
+            )
         case PathClass.SOURCE:
             return "Source can be edited only under a claim, and no claim is open."
         case PathClass.TEST | PathClass.SPEC:
@@ -309,7 +320,8 @@ def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
 
     def is_wanted(path: str) -> bool:
         cls = project.classify(path)
-        return (keys and is_mixed(path, cls)) or cls in classes or path == spec
+        known = (keys and is_mixed(path, cls)) or cls in classes or path == spec
+        return known or is_of_a_repository(project, path)
 
     top = os.fspath(project.root)
     yield stat_cache.stamp(os.fsencode(top), b"")
@@ -329,6 +341,10 @@ def _rows_below(
         folder = waiting.pop()
         for entry in _entries(f"{top}/{folder}"):
             path = f"{folder}{entry.name}"
+            if entry.name == ".git":
+                if folder:
+                    yield from _repository_rows(top, path, entry)
+                continue
             if not entry.is_dir(follow_symlinks=False):
                 if wanted(path):
                     yield _row(path, entry)
@@ -339,10 +355,19 @@ def _rows_below(
                     yield _row(path, entry)
 
 
+def _repository_rows(top: str, path: str, entry: os.DirEntry[str]) -> Iterator[stat_cache.Row]:
+    """A folder has none itself: it changes with every git command in it."""
+    if not entry.is_dir(follow_symlinks=False):
+        yield _row(path, entry)
+        return
+    for name in DECIDING:
+        yield stat_cache.stamp(os.fsencode(top), os.fsencode(f"{path}/{name}"))
+
+
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
-            return [entry for entry in found if entry.name != ".git"]
+            return list(found)
     except OSError:
         return []
 

@@ -44,7 +44,8 @@ from verdigris.turns.tripwire.authors import (
     what_to_wait_for,
     window,
 )
-from verdigris.turns.tripwire.judgement import join_edits, stays, undo_strays
+from verdigris.turns.tripwire.judgement import join_edits, stays, undo_settings, undo_strays
+from verdigris.turns.tripwire.repositories import close_repositories
 from verdigris.turns.tripwire.strays import Strays, strays, undo_moves
 
 if TYPE_CHECKING:
@@ -194,7 +195,10 @@ class _Look:
         shared = self.share(state, seen.tree)
         done = undo_strays(project, shared, seen.tree, self.window.noted)
         written = False
-        if not self.window.is_persons:
+        if self.window.is_persons:
+            close_repositories(project, seen.rows, by_agent=False)
+        else:
+            done = undo_settings(project, seen.rows, done)
             done = join_edits(project, done)
             written = _record_author(project, state, memory, seen.tree, done)
         rightly = seen.tree

@@ -22,6 +22,7 @@ from verdigris.turns.claim_check import claim_within, fellows, own_view, provabl
 from verdigris.turns.rollback import put_back
 from verdigris.turns.tripwire import Tripped
 from verdigris.turns.tripwire.authors import in_the_name_of, or_anybody, several
+from verdigris.turns.tripwire.repositories import close_repositories
 from verdigris.turns.tripwire.strays import shares_turn
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
+    from verdigris.storage.stat_cache import Row
     from verdigris.turns.tripwire.authors import Shared
     from verdigris.turns.tripwire.strays import Strays
 
@@ -57,6 +59,14 @@ def undo_strays(project: Project, shared: Shared, tree: str, noted: Mapping[str,
         put_back(project, home, stray.paths, why=CALLED, by=by)
         text = words.put_back_text(stray.paths, stray.cls, claimed)
         done = _with_text(project, done, by, text, stray.paths)
+    return done
+
+
+def undo_settings(project: Project, rows: Iterable[Row], done: Tripped) -> Tripped:
+    """Puts back what an agent's call had a repository inside the worktree run for a person."""
+    gits = close_repositories(project, rows, by_agent=True)
+    for git in gits:
+        done = _with_text(project, done, (project.context,), words.repository_text(git), (git,))
     return done
 
 

@@ -29,6 +29,7 @@ from verdigris.turns.rollback import (
     stashes,
 )
 from verdigris.turns.tripwire import base, recall, remember
+from verdigris.turns.tripwire.repositories import is_of_a_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +89,11 @@ class _Comparison:
         if self.memory is None:
             return
         changes = self._changes(self.memory.tree)
-        changed = [c.path for c in changes if self.project.classify(c.path) is PathClass.SWITCH]
+        changed = [
+            c.path
+            for c in changes
+            if self.project.classify(c.path) is PathClass.SWITCH or is_of_a_repository(self.project, c.path)
+        ]
         if paths := self._unlike_base(changed):
             yield Strays(PathClass.SWITCH, paths, self.memory.tree)
 

@@ -91,13 +91,8 @@ def test_switches_inside_and_outside_are_nobodys(client: Client) -> None:
         assert client.before("Write", file_path=path, content="{}") == "switch", path
     home = client.world.repo.home / ".claude/settings.json"
     assert client.before("Write", file_path=str(home), content="{}") == "switch"
-    for name in (".claude.json", ".bashrc", ".gitconfig", ".config/git/config", ".local/bin/tdd"):
-        file = str(client.world.repo.home / name)
-        assert client.before("Write", file_path=file, content="{}") == "switch", name
+    assert client.before("Write", file_path=f"{client.world.repo.home}/.claude.json", content="") == "switch"
     assert client.before("Write", file_path=os.path.realpath(os.__file__), content="") == "switch"
-    assert (
-        client.before("Write", file_path=str(client.world.root.parent / "elsewhere.md"), content="") == "pass"
-    )
 
 
 def test_a_mixed_file_is_decided_on_its_runner_keys(client: Client) -> None:
@@ -119,9 +114,9 @@ def test_a_call_that_does_not_say_what_it_writes_is_denied(client: Client) -> No
 
 def test_another_worktree_has_its_own_phase(client: Client) -> None:
     world = client.world
-    world.repo.git("worktree", "add", "-q", "../other")
+    world.repo.git("worktree", "add", "-q", ".claude/worktrees/other")
     world.green_by_record()
-    other = world.root.parent / "other"
+    other = world.root / ".claude/worktrees/other"
     assert client.before("Write", file_path=str(other / "tests/test_add.py"), content="") == "pass"
     assert client.before("Write", file_path=str(other / "calc.py"), content="") == "red-first"
     assert (

@@ -285,6 +285,37 @@ def test_a_persons_word_in_the_prompt(client: Client) -> None:
     assert list(world.state.held_out) == ["tests/test_held.py"]
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "tdd off the record, what is this file",
+        "tdd off of the table please: explain",
+        "tdd off for today? tell me",
+        "tdd off topic but what is a fixture",
+        "tdd revise the parser and its tests",
+        "tdd holdout tests are what",
+        "tdd refactor the parser so that it reads better",
+        "tdd on this module, please",
+    ],
+)
+def test_a_sentence_that_begins_as_a_command_is_prose_and_says_so(client: Client, sentence: str) -> None:
+    said = client.say("UserPromptSubmit", prompt=sentence)
+    assert "decision" not in said, "it goes on to the model"
+    assert "was read as prose" in said["systemMessage"]
+    assert phase(client.world) is Phase.RED
+
+
+@pytest.mark.parametrize("line", ['"tdd" "off" x', "'tdd' off x", "> tdd off x", "tdd  off x", "tdd off? x"])
+def test_another_spelling_of_a_command_is_none(client: Client, line: str) -> None:
+    assert "decision" not in client.say("UserPromptSubmit", prompt=line)
+    assert phase(client.world) is Phase.RED
+
+
+def test_a_reason_behind_why_is_free(client: Client) -> None:
+    client.say("UserPromptSubmit", prompt="tdd off --why the record, of course: a spike")
+    assert client.world.state.off_why == "the record, of course: a spike"
+
+
 def test_a_client_that_an_agent_started_does_not_speak_as_a_person(world: World) -> None:
     nested = Client(world, environment={"TDD_ACTOR": "agent"})
     assert "not done" in nested.say("UserPromptSubmit", prompt="tdd off x")["reason"]

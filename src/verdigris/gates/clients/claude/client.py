@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.confinement.protection import STARTUP_FILES
 from verdigris.gates.agent_shell.launcher import own_paths, real_path
 from verdigris.gates.clients import hook_dialect
 from verdigris.gates.clients.claude.dialect import DIALECT
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
 
 
 MANAGED = Path("/etc/claude-code")
-RUN_NEXT = (
-    *(".claude.json", ".gitconfig", ".config/git", ".npmrc", ".ssh", ".local/bin", ".cargo/bin", "go/bin"),
-    *STARTUP_FILES,
-)
-"""In the user's home: start-up files, programs and git's settings; its shell cannot write them either."""
 
 
 def _is_confinable(project: Project) -> bool:
@@ -55,7 +49,7 @@ def _guarded_paths(user: Path, home: Path) -> tuple[Path, ...]:
         home / "hooks",
         home / "plugins",
         MANAGED,
-        *(user / name for name in RUN_NEXT),
+        user / ".claude.json",
     )
     return tuple(Path(real_path(str(place))) for place in (*settings, *own_paths()[0]))
 
@@ -78,7 +72,7 @@ class ClaudeCode:
         return Surroundings(confined, confined or _is_confinable(project), self.guarded(environment))
 
     def guarded(self, environment: Mapping[str, str]) -> tuple[Path, ...]:
-        """The user's own settings of the client, what their next command runs, and the files of the gate."""
+        """The user's own settings of the client, and the files of the gate."""
         home = Path(environment.get("HOME", "/"))
         return _guarded_paths(home, Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
 

@@ -32,7 +32,7 @@ SHELLS = frozenset({"Bash", "Monitor"})
 """Tried: both hand their command to the shell prefix."""
 OWN = frozenset(
     {
-        *("Agent", "ListAgents", "SendMessage", "Task", "TaskOutput", "TaskStop", "Workflow"),
+        *("Agent", "ListAgents", "SendMessage", "Task", "TaskOutput", "TaskStop"),
         *("TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TodoRead", "TodoWrite", "ReportFindings"),
         *("AgentOutputTool", "BashOutput", "KillBash", "KillShell"),
         *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "Skill", "SlashCommand", "ToolSearch"),
