@@ -19,7 +19,7 @@ from verdigris.gates.quick import quick
 from verdigris.storage import stat_cache
 from verdigris.storage.call_records import folder_of
 from verdigris.storage.log import light
-from verdigris.storage.open_calls import UNKNOWN, caller
+from verdigris.storage.open_calls import UNKNOWN, caller, end_edit
 
 QUICK = {
     *("verdigris", "verdigris.gates", "verdigris.gates.quick", "verdigris.gates.quick.quick"),
@@ -144,6 +144,7 @@ def test_right_after_a_denial_an_edit_and_a_shell_call_load_next_to_nothing(
         denied = run(write(world, "tdd.yaml"), prefix=confined)
         assert json.loads(denied.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
         assert imported(world, raw, prefix=confined) <= QUICK
+    end_edit(str(world.project.repo.private), "s1")
 
 
 def test_the_shell_call_of_a_subagent_is_remembered_as_its_own(world: World, confined: str) -> None:

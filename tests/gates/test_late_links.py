@@ -111,6 +111,8 @@ def test_a_call_that_begins_while_a_file_tool_may_write_is_guarded(one: Shelled)
     target.write_text("#!/bin/sh\ntouch owned\n")
     assert "post-checkout was put back" in after(one, "late.txt")
     assert not target.exists()
+    run(shell.replace(b"PreToolUse", b"PostToolUse"), "PostToolUse")
+    assert not is_guarded(str(one.private))
     link.unlink()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
+from verdigris.gates.agent_shell.git_regions import make_switches
 from verdigris.gates.agent_shell.places import places, relied_on
 from verdigris.gates.calls import Manner, Moment, readings
 from verdigris.storage import relied_files
@@ -88,6 +89,9 @@ def _guard(private: str, start: Path, call: HookCall) -> None:
         project = open_project(start, call.actor)
     except VerdigrisError:
         return
+    make_switches(
+        project.repo
+    )  # else a shell call that begins now would make them, and be taken for the tool
     here = Path(call.cwd or project.root)
     named = [str(here / name) for spelling in call.writes or () for name in readings(spelling)]
     edits = [str(project.root / path) for path in open_edits(private, "")]

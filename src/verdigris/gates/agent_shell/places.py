@@ -264,8 +264,8 @@ def _is_under_law(project: Project, around: str) -> bool:
     return repo is not None and repo.common_dir != project.repo.common_dir and repo.control.is_dir()
 
 
-GROWING = frozenset({LOG, HEAD, "lock"})
-"""Files of the control area that each command may change."""
+GROWING = frozenset({LOG, HEAD, "lock", "confined"})
+"""Files of the control area that a command of ours may change."""
 
 
 def relied_on(project: Project) -> list[str]:
