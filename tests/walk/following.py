@@ -117,7 +117,7 @@ def _carry_out(
 def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool:
     """An act of a person that a sentence asks for; False if it is none that we know."""
     if found := _PUT_BACK.match(move):
-        return all(_put_back(place, path) for path in found[1].split(", "))
+        return all(_put_back(place, path) for path in found[1].split(", ")) and _put_back_losses(place, move)
     if re.match(r"(revise|correct) the test|put back what|mend ", move):
         return _correct_tests(place, hand, move) and _put_back_losses(place, move) and _mend(place, move)
     if re.match(r"(drop it|end it|finish it)", move):

@@ -512,3 +512,13 @@ def test_a_configuration_with_which_the_test_tool_does_not_start_leads_on(story:
     story.tdd("test tests/test_a.py")
     assert story.here.status()["next"].startswith("correct what keeps the test tool from starting (ERROR: ")
     story.next_leads_on()
+
+
+def test_a_refactor_names_all_that_has_to_be_put_back_at_once(story: Story) -> None:
+    story.tdd("refactor begin")
+    story.comment("tdd.yaml")
+    story.write("pytest.ini", "[pytest]\naddopts = -q\n")
+    told = story.tdd("refactor end").next
+    assert told is not None
+    assert told.startswith("put tdd.yaml back, put back what pytest.ini lost, then `tdd refactor end`; or")
+    story.next_leads_on()
