@@ -31,7 +31,7 @@ TRUE, PYTEST = ("true",), (sys.executable, "-m", "pytest", "-q", "-p", "no:cache
 def rows() -> list[Row]:
     if not available().ok:
         return [Row(f"no sandbox here: {available().why}", 0)]
-    with tempfile.TemporaryDirectory(prefix="tdd-bench-", dir=available().place) as name:
+    with tempfile.TemporaryDirectory(prefix="tdd-bench-") as name:
         folder = Path(name)
         root = folder / "root"
         root.mkdir()

@@ -50,6 +50,12 @@ class Round:
     stages: dict[str, dict[str, str]]
 
 
+def remove(folder: Path) -> None:
+    """Removes a repository. A command that has just answered may still be removing its rooms in it."""
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def main() -> int:
     options = _options()
     rows: list[Row] = []
@@ -167,7 +173,7 @@ class Place:
 
     def _project(self, files: Mapping[str, str]) -> None:
         if self.root.exists():
-            shutil.rmtree(self.root)
+            remove(self.root)
         held = {path.removeprefix(_HELD): text for path, text in files.items() if path.startswith(_HELD)}
         self._write({path: text for path, text in files.items() if not path.startswith(_HELD)})
         if _MODULES not in {path.split("/")[0] for path in files} and self.lang == "node":
@@ -242,7 +248,7 @@ class Place:
         packages, aside = self.root / _MODULES, self.root.parent / "packages"
         if packages.exists():
             packages.rename(aside)
-        shutil.rmtree(self.root)
+        remove(self.root)
         self._copy(self.saved, self.root)
         if aside.exists():
             packages.unlink() if packages.is_symlink() else shutil.rmtree(packages)

@@ -137,7 +137,7 @@ def test_what_the_run_wrote_and_could_not_have_is_said_once() -> None:
     report = replace(REPORT, wrote=("tests/x.py",), notes=("no network of its own",))
     tested = test.Tested((GREEN,), report, "red", "-")
     assert _texts(tested)[:2] == [
-        "  the run wrote tests/x.py; that had no effect",
+        "  the run wrote tests/x.py, which the worktree did not get",
         "  no network of its own",
     ]
     document = view.report_document(tested)

@@ -13,7 +13,7 @@ import pytest
 
 from verdigris.core.errors import ToolMissing
 from verdigris.execution.process import Command, run
-from verdigris.execution.room import Room, Terms
+from verdigris.execution.room import Room, Sandbox, Terms
 from verdigris.sandbox import child
 from verdigris.sandbox.child import Confining
 
@@ -67,7 +67,10 @@ def test_ids_that_cannot_be_set_keep_it_from_running(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     found = child.available()
-    with closing(Room(Terms(str(root), str(root), (found.way, found.place), "host", ()), ())) as room:
+    terms = Terms(
+        str(root), str(tmp_path / "control"), Sandbox(found.way, processes=found.processes), "host", ()
+    )
+    with closing(Room(terms, ())) as room:
         assert isinstance(room.confine, Confining)
         room.confine.ids["uid_map"] = "nonsense"
         finished = run(Command(("echo", "ran"), root, room.env, confine=room.confine), timeout=60)

@@ -22,13 +22,16 @@ from support.unconfined import without_sandbox
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Proving, Violation
 from verdigris.core.report import Status
+from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.execution import rooms
-from verdigris.execution.rooms import GIT_SEEN, HOST_INSTEAD, possible
+from verdigris.execution.process import Command, run
+from verdigris.execution.room import Layer
+from verdigris.execution.rooms import GIT_SEEN, HOST_INSTEAD, PROCESSES_SEEN, possible, room
 from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox import child, entry
-from verdigris.sandbox.folders import PREFIX
+from verdigris.sandbox.folders import PREFIX, ROOMS
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
@@ -174,6 +177,57 @@ def test_a_golden_file_rewritten_by_the_verdicts_run_makes_it_broken(world: Worl
 
 
 @needs_sandbox
+@pytest.mark.parametrize("path", ["calc.py", "tests/helper.py"])
+def test_code_that_the_verdicts_run_writes_makes_it_broken(world: World, path: str) -> None:
+    """The tests that come later load it: what they judge is not the tree on disk."""
+    right = CALC + SUB
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.claimed()
+    text = right if path == "calc.py" else "X = 1\n"
+    world.write("calc.py", f"open({path!r}, 'w').write({text!r})\n{right}")
+    done = world.settle()
+    assert done.verdict.kind is Kind.BROKEN
+    assert f"the test run itself wrote {path}" in done.verdict.reasons[0]
+    assert world.state.strikes == {}
+
+
+@needs_sandbox
+def test_nothing_of_a_room_lies_in_a_temporary_folder_or_can_be_reached_by_a_path(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("TMPDIR", str(shared))
+    world.write("laid.txt", "laid")
+    tree = world.project.workspace.snapshot()
+    (world.root / "laid.txt").unlink()
+    layer = Layer(tree, world.project.workspace.snapshot())
+    with room(world.project, layer=layer) as made:
+        command = Command(
+            ("sh", "-c", "cat laid.txt; echo new > calc.py"), world.root, made.env, confine=made.confine
+        )
+        assert run(command, timeout=60).output == b"laid"
+        assert list(shared.iterdir()) == []
+        assert list(Path(made.folders.memory).iterdir()) == [], "its memory is mounted for the run only"
+        assert made.wrote(world.project.classify) == ("calc.py",)
+    assert list((world.project.repo.control / ROOMS).iterdir()) == []
+
+
+@needs_sandbox
+def test_where_the_control_area_can_hold_no_upper_layer_it_is_in_memory(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = possible(world.project)
+    monkeypatch.setattr(child, "recall_availability", lambda _: replace(found, disk=False))
+    with room(world.project) as made:
+        command = Command(("sh", "-c", "echo new > calc.py"), world.root, made.env, confine=made.confine)
+        assert run(command, timeout=60).exit_code == 0
+        assert made.wrote(world.project.classify) == ("calc.py",)
+        assert list(Path(made.folders.memory).iterdir()) == []
+    assert report_of(world).results
+
+
+@needs_sandbox
 def test_a_persons_key_shows_git_and_the_verdict_says_so_and_of_other_writes(tmp_path: Path) -> None:
     world = make_world(tmp_path / "project", "room: {git: true}\n")
     seen = "    import subprocess\n    subprocess.run(['git', 'log'], check=True)\n"
@@ -183,7 +237,7 @@ def test_a_persons_key_shows_git_and_the_verdict_says_so_and_of_other_writes(tmp
     done = world.settle()
     assert done.verdict.accepted
     assert GIT_SEEN in done.verdict.concerns
-    assert "the test run wrote tests/out.txt; that had no effect" in done.verdict.concerns
+    assert "the test run wrote tests/out.txt, which the worktree did not get" in done.verdict.concerns
     assert not (world.root / "tests/out.txt").exists()
 
 
@@ -254,10 +308,10 @@ def test_a_network_of_its_own_that_cannot_be_had_is_said(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = possible(world.project)
-    poor = child.Availability(found.way, found.place, (child.Ability("network", ok=False, why="no"),))
+    poor = child.Availability(found.way, found.disk, (child.Ability("network", ok=False, why="no"),))
     monkeypatch.setattr(child, "recall_availability", lambda _: poor)
     report = report_of(world)
-    assert (report.notes, report.sandbox) == ((HOST_INSTEAD,), "overlay")
+    assert (report.notes, report.sandbox) == ((HOST_INSTEAD, PROCESSES_SEEN), "overlay")
 
 
 def test_without_a_sandbox_the_run_is_made_and_it_is_said(
@@ -302,7 +356,7 @@ def test_a_run_that_cannot_be_confined_is_not_made(world: World, monkeypatch: py
 
     monkeypatch.setattr("verdigris.sandbox.entry.seal", broken)
     found = child.available()
-    monkeypatch.setattr("verdigris.sandbox.child.available", functools.cache(lambda: found))
+    monkeypatch.setattr("verdigris.sandbox.child.available", functools.cache(lambda _: found))
     world.write("tests/test_ran.py", "open('ran', 'w').close()\n")
     with pytest.raises(HarnessError, match="no such luck"):
         world.test("tests/test_ran.py")
@@ -314,10 +368,11 @@ def test_a_run_that_cannot_be_confined_is_not_made(world: World, monkeypatch: py
 def test_a_way_that_no_longer_works_is_found_anew(world: World) -> None:
     world.test("tests/test_add.py")
     note = Path(rooms._note(world.project))
-    known, way, place, network = note.read_text().split("\0")
-    note.write_text(f"{known}\0{way}\0/nowhere\0{network}")
+    known, *able = note.read_text().split("\0")
+
+    note.write_text("\0".join((known, "nonsense", *able[1:])))
     assert world.test("tests/test_add.py").passed
-    assert note.read_text().split("\0") == [known, way, place, network]
+    assert note.read_text().split("\0") == [known, *able]
 
 
 @needs_sandbox
@@ -374,15 +429,10 @@ run_tests(open_project(root, Actor(client="test")), ("tests/test_slow.py",), cwd
 
 @needs_sandbox
 def test_a_killed_command_leaves_no_mounts_and_its_folder_is_swept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    place = tmp_path / "place"
-    place.mkdir()
-    monkeypatch.setenv("TMPDIR", str(place))
-    child.available.cache_clear()
     world = make_world(tmp_path / "repo")
-    if possible(world.project).place != str(place):
-        pytest.skip("no overlay can be made there")
+    place = world.project.repo.control / ROOMS
     world.write("tests/test_slow.py", "import time\n\n\ndef test_slow():\n    time.sleep(60)\n")
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(world.root)])
     while not any(place.glob(f"{PREFIX}*/own/tmp")):
@@ -393,7 +443,6 @@ def test_a_killed_command_leaves_no_mounts_and_its_folder_is_swept(
     assert str(place) not in Path("/proc/self/mountinfo").read_text()
     world.test("tests/test_add.py")
     assert list(place.glob(f"{PREFIX}*")) == []
-    child.available.cache_clear()
 
 
 AS_NOBODY = """

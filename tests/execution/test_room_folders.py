@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from verdigris.sandbox import folders
-from verdigris.sandbox.folders import PREFIX, Folders, sweep
+from verdigris.sandbox.folders import PREFIX, Folders, outside, sweep
 
 
 @pytest.fixture
@@ -24,29 +24,40 @@ def test_made_private_and_thrown_away_whatever_modes_were_given(place: Path) -> 
     made = Folders(str(place))
     (folder,) = rooms(place)
     assert (place / folder).stat().st_mode & 0o777 == 0o700
-    deep = Path(made.tmp, "a", "b")
+    deep = Path(made.kept, "tmp", "a", "b")
     deep.mkdir(parents=True)
     (deep / "file").touch()
     deep.chmod(0)
-    Path(made.home).chmod(0)
+    Path(made.kept, "home").chmod(0)
     made.discard()
     assert rooms(place) == []
 
 
-def test_home_and_tmp_lie_where_programs_may_be_executed(place: Path) -> None:
-    """Shared memory often allows none."""
-    other = place / "memory"
-    other.mkdir()
-    made = Folders(str(other))
-    assert Path(made.upper).parents[1] == other
-    assert Path(made.tmp).parents[2] == place
+def test_a_run_sees_its_own_folders_at_a_short_path_that_leads_back(place: Path) -> None:
+    """The path of a socket is limited to about 100 bytes."""
+    made = Folders(str(place))
+    assert len(made.tmp) < 30
+    assert outside(str(place), f"{made.cache}/a/b") == f"{made.reports}/a/b"
     made.discard()
-    assert rooms(place) + rooms(other) == []
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "/tmp/tdd.x/../../etc", "/tmp/other.x/a", ""])
+def test_no_other_path_leads_into_a_room(path: str) -> None:
+    with pytest.raises(OSError, match="lies in no room"):
+        outside("/rooms", path)
+
+
+def test_without_a_sandbox_the_run_sees_them_where_they_lie(place: Path) -> None:
+    made = Folders(str(place), confined=False)
+    assert Path(made.tmp).is_dir()
+    assert (made.own, made.cache) == (made.kept, made.reports)
+    made.discard()
 
 
 def test_a_place_that_cannot_be_written_leaves_nothing(place: Path) -> None:
-    with pytest.raises(OSError, match="nowhere"):
-        Folders(str(place / "nowhere"))
+    (place / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        Folders(str(place / "file"))
     assert rooms(place) == []
 
 
@@ -59,7 +70,7 @@ def test_the_room_of_a_killed_process_is_swept_and_that_of_a_living_one_is_not(p
     os.waitpid(child, 0)
     assert len(rooms(place)) == 2
     sweep(str(place))
-    assert [Path(mine.upper).parent.name] == rooms(place)
+    assert [Path(mine.kept).parent.name] == rooms(place)
     mine.discard()
 
 
@@ -85,5 +96,5 @@ def test_a_room_swept_before_it_was_locked_is_made_again(
 
     monkeypatch.setattr(folders, "_lock_folder", too_late)
     made = Folders(str(place))
-    assert Path(made.upper).is_dir()
+    assert Path(made.kept).is_dir()
     made.discard()

@@ -10,7 +10,6 @@ import pytest
 from support.turns import CALC, SUB, World
 from verdigris.execution.room import Layer
 from verdigris.execution.rooms import possible, room
-from verdigris.sandbox.written_paths import report
 
 if TYPE_CHECKING:
     from verdigris.execution.room import Room
@@ -43,12 +42,14 @@ def test_only_what_differs_is_written_and_the_worktree_is_not_touched(world: Wor
     edited = world.project.workspace.snapshot()
     before = {path: path.stat().st_mtime_ns for path in world.root.rglob("*.py")}
     with room(world.project, layer=Layer(start, edited)) as made:
-        laid = sorted(p.name for p in Path(made.folders.layer).rglob("*") if p.is_file())
-        assert laid == ["calc.py", "conftest.py"]
         assert made.confinement.removed == ("new", "new/deep", "new/deep/extra.py")
         command = "cat calc.py; test ! -e new; test ! -x conftest.py"
         assert ran(made, world, command) == CALC.encode()
-        assert report(made.confinement, world.project.classify) == (), "laying is not the run's writing"
+        assert made.memory is not None
+        assert made.memory.is_made()
+        laid = Path(made.memory.outside(made.folders.layer))
+        assert sorted(p.name for p in laid.rglob("*") if p.is_file()) == ["calc.py", "conftest.py"]
+        assert made.wrote(world.project.classify) == (), "laying is not the run's writing"
     assert {path: path.stat().st_mtime_ns for path in world.root.rglob("*.py")} == before
 
 
@@ -97,7 +98,7 @@ def test_what_is_hidden_is_not_found_unless_a_link_leads_there(world: World) -> 
     layer = Layer(tree, tree, hidden=("modules/.cache", "linked/.cache", "never/was"))
     with room(world.project, layer=layer) as made:
         assert ran(made, world, "ls -A modules linked") == b"linked:\n.cache\n\nmodules:\nkept\n"
-        assert report(made.confinement, world.project.classify) == ()
+        assert made.wrote(world.project.classify) == ()
     assert (world.root / "modules/.cache/poison").exists()
     assert (elsewhere / ".cache").exists()
 

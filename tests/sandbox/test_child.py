@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def allowed(monkeypatch: pytest.MonkeyPatch, found: Availability) -> None:
-    monkeypatch.setattr(child, "available", lambda: found)
+    monkeypatch.setattr(child, "available", lambda *_: found)
 
 
 def test_a_child_that_cannot_be_confined_does_not_run(one: Cage) -> None:
@@ -52,13 +52,19 @@ def test_a_folder_that_is_gone_inside_is_said(one: Cage) -> None:
 
 
 def test_nothing_is_run_where_nothing_can_be_confined(one: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
-    allowed(monkeypatch, Availability(None, "", (Ability("namespaces", ok=False, why="not here"),)))
+    allowed(
+        monkeypatch,
+        Availability(None, disk=False, abilities=(Ability("namespaces", ok=False, why="not here"),)),
+    )
     with pytest.raises(ToolMissing, match="namespaces: not here"):
         preexec(one.confinement())
 
 
 def test_a_network_that_cannot_be_had(one: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
-    allowed(monkeypatch, Availability(one.way, "", (Ability("network", ok=False, why="not here"),)))
+    allowed(
+        monkeypatch,
+        Availability(one.way, disk=False, abilities=(Ability("network", ok=False, why="not here"),)),
+    )
     with pytest.raises(ToolMissing, match="network: not here"):
         preexec(one.confinement(network="none"))
     assert callable(preexec(one.confinement(network="host")))
@@ -66,7 +72,7 @@ def test_a_network_that_cannot_be_had(one: Cage, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.skipif("os.geteuid() != 0", reason="needs mounts to begin with")
 def test_a_mount_below_the_tree_of_a_plain_user(one: Cage, monkeypatch: pytest.MonkeyPatch) -> None:
-    allowed(monkeypatch, Availability("own", "", (Ability("network", ok=True),)))
+    allowed(monkeypatch, Availability("own", disk=False, abilities=(Ability("network", ok=True),)))
     (one.root / "volume").mkdir()
 
     def work() -> str:
@@ -83,10 +89,11 @@ def trials(monkeypatch: pytest.MonkeyPatch, one: Cage, tmp_path: Path) -> list[s
     """How often it was tried."""
     made: list[str] = []
 
-    def available() -> Availability:
+    def available(_: str) -> Availability:
         made.append("tried")
-        return Availability(one.way, str(tmp_path), (Ability("network", ok=False, why="no net"),))
+        return Availability(one.way, disk=True, abilities=(Ability("network", ok=False, why="no net"),))
 
+    monkeypatch.setattr(available, "cache_clear", lambda: None, raising=False)
     monkeypatch.setattr(child, "available", available)
     return made
 
@@ -95,7 +102,7 @@ def test_tried_once_and_remembered(tmp_path: Path, trials: list[str], one: Cage)
     note = str(tmp_path / "note")
     for _ in range(3):
         found = recall_availability(note)
-        assert (found.way, found.place, found.ok, found.network) == (one.way, str(tmp_path), True, False)
+        assert (found.way, found.disk, found.ok, found.network) == (one.way, True, True, False)
         assert found.why == "network: no net" or "no net" in found.why
     assert trials == ["tried"]
     forget(note)
@@ -120,7 +127,7 @@ def test_another_system_is_tried_anew(
 
 
 def test_what_does_not_work_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "available", lambda: Availability(None, "", ()))
+    monkeypatch.setattr(child, "available", lambda _: Availability(None, disk=False, abilities=()))
     assert not recall_availability(str(tmp_path / "note")).ok
     assert not (tmp_path / "note").exists()
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cage import elsewhere
-from verdigris.sandbox import child
-from verdigris.sandbox.child import Ability, available, try_way
+from verdigris.sandbox.child import available, try_way
 from verdigris.sandbox.entry import STEPS
 from verdigris.sandbox.syscalls import mount
 
@@ -37,7 +36,7 @@ def test_found_by_confining_a_child(one: Cage) -> None:
 
 
 def test_the_attempt_leaves_nothing(one: Cage, tmp_path: Path) -> None:
-    assert all(ability.ok for ability in try_way(one.way, str(tmp_path)))
+    assert all(ability.ok for ability in try_way(one.way, str(tmp_path), disk=True))
     assert os.listdir(tmp_path) == []
 
 
@@ -48,7 +47,9 @@ def test_what_went_wrong_is_said_of_the_step(
         raise PermissionError(1, "no such luck")
 
     monkeypatch.setattr("verdigris.sandbox.entry.seal", broken)
-    refused = {ability.name: ability.why for ability in try_way(one.way, str(tmp_path)) if not ability.ok}
+    refused = {
+        ability.name: ability.why for ability in try_way(one.way, str(tmp_path), disk=True) if not ability.ok
+    }
     assert "overlay" not in refused
     assert refused["read-only"] == "[Errno 1] no such luck"
     assert refused["network"] == "not tried"
@@ -72,18 +73,20 @@ def test_steps_that_do_nothing_are_found_out_by_their_effect(
     monkeypatch.setattr("verdigris.sandbox.entry.mount_overlay", lambda *_, **__: None)
     monkeypatch.setattr("verdigris.sandbox.entry.make_private", lambda *_, **__: [])
     monkeypatch.setattr("verdigris.sandbox.entry.seal", lambda *_: None)
-    refused = {ability.name for ability in try_way(one.way, str(tmp_path)) if not ability.ok}
+    refused = {ability.name for ability in try_way(one.way, str(tmp_path), disk=True) if not ability.ok}
     assert refused == {"overlay", "read-only"}
 
 
-def test_a_place_that_cannot_hold_an_overlay_is_passed_over(
-    one: Cage, monkeypatch: pytest.MonkeyPatch
+def test_without_a_process_table_of_its_own_the_rest_is_tried(
+    one: Cage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = tuple(Ability(name, ok=True) for name in STEPS)
-    bad = tuple(Ability(name, ok=name == "namespaces", why="no") for name in STEPS)
-    monkeypatch.setattr(child, "_places", lambda: iter(["/bad", "/good"]))
-    monkeypatch.setattr(child, "try_way", lambda _, place: good if place == "/good" else bad)
-    assert available().place == "/good"
+    def refused() -> None:
+        raise PermissionError(1, "no table")
+
+    monkeypatch.setattr("verdigris.sandbox.entry.enter_table", refused)
+    found = available(str(tmp_path))
+    assert (found.ok, found.network, found.processes) == (True, True, False)
+    assert found.why == "processes: [Errno 1] no table"
 
 
 def test_another_system(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +104,7 @@ def test_a_container_whose_root_is_an_overlay(one: Cage, monkeypatch: pytest.Mon
 
     def container() -> str:
         mount("overlay", merged, "overlay", 0, f"lowerdir={lower},upperdir={upper},workdir={work}")
-        monkeypatch.setenv("TMPDIR", merged)
-        return f"{available().ok} {available().place}"
+        found = available(merged)
+        return f"{found.ok} {found.disk}"
 
-    assert elsewhere(container) == "True /dev/shm"
+    assert elsewhere(container) == "True False", "what a run writes is kept in memory"

@@ -49,7 +49,6 @@ def test_paths_become_canonical(good: Confinement, tmp_path: Path) -> None:
     ("field", "value"),
     [
         ("root", "gone"),
-        ("upper", "root/src"),
         ("work", "root"),
         ("upper", "."),
         ("laid", ("root/src",)),
@@ -71,7 +70,8 @@ def test_our_own_mistakes(
     elif isinstance(value, str):
         fields[field] = os.path.normpath(tmp_path / value)
     else:
-        fields[field] = tuple(os.path.normpath(tmp_path / one) for one in value)
+        paths = tuple(os.path.normpath(tmp_path / one) for one in value)
+        fields[field] = tuple((path, path) for path in paths) if field == "writable" else paths
     with pytest.raises(HarnessError):
         check_confinement(Confinement(**fields))
 

@@ -162,19 +162,27 @@ def test_the_sandbox_is_found_out_by_trying() -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "network", "lacking"),
+    ("way", "refused", "lacking"),
     [
-        ("own", "", []),
-        ("own", "refused", ["network namespaces"]),
-        ("plain", "", ["user namespaces"]),
-        (None, "refused", ["mount namespaces", "user namespaces", "network namespaces"]),
+        ("own", [], []),
+        ("own", ["network"], ["network namespaces"]),
+        ("own", ["processes"], ["process namespaces"]),
+        ("plain", [], ["user namespaces"]),
+        (
+            None,
+            ["network", "processes"],
+            ["mount namespaces", "user namespaces", "network namespaces", "process namespaces"],
+        ),
     ],
 )
 def test_what_the_sandbox_cannot_do_is_said_row_by_row(
-    monkeypatch: pytest.MonkeyPatch, way: Way | None, network: str, lacking: list[str]
+    monkeypatch: pytest.MonkeyPatch, way: Way | None, refused: list[str], lacking: list[str]
 ) -> None:
-    abilities = (child.Ability("network", ok=not network, why=network),)
-    monkeypatch.setattr(child, "available", lambda: child.Availability(way, "/tmp", abilities))
+    abilities = tuple(
+        child.Ability(name, ok=name not in refused, why="refused" if name in refused else "")
+        for name in ("network", "processes")
+    )
+    monkeypatch.setattr(child, "available", lambda: child.Availability(way, disk=True, abilities=abilities))
     rows = {row.name: row for row in SAFEGUARDS}
     assert [row.name for row in holdings() if not row.present] == lacking
     assert all(row.holds in {rows[row.name].present, rows[row.name].absent} for row in holdings())
@@ -182,7 +190,7 @@ def test_what_the_sandbox_cannot_do_is_said_row_by_row(
     assert (finding.level, bool(finding.fix)) == (("warn", True) if lacking else ("ok", False))
     assert all(name in finding.what for name in lacking)
     assert len(finding.details) == len(SAFEGUARDS)
-    assert ("refused" in finding.what) == bool(network)
+    assert ("refused" in finding.what) == bool(refused)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,9 @@ class Cage:
 
     def confinement(self, **fields: Any) -> Confinement:
         folders = {"upper": str(self.folder / "upper"), "work": str(self.folder / "work")}
-        return Confinement(**{"root": str(self.root), "writable": (str(self.home),), **folders, **fields})
+        return Confinement(
+            **{"root": str(self.root), "writable": ((str(self.home), str(self.home)),), **folders, **fields}
+        )
 
     def write(self, path: str, text: str = "as it was\n") -> Path:
         """A path in the folder of the cage."""
@@ -152,7 +154,7 @@ def obstacle(way: Way, *, plain_user: bool) -> str:
         return "only root can confine as root"
     if plain_user:
         return _obstacle_of_a_plain_user()
-    refused = [ability for ability in try_way(way, tempfile.gettempdir()) if not ability.ok]
+    refused = [ability for ability in try_way(way, tempfile.gettempdir(), disk=True) if not ability.ok]
     return "; ".join(f"{ability.name}: {ability.why}" for ability in refused)
 
 

@@ -118,8 +118,8 @@ class _Names:
 
     def __init__(self, asked: RunnerCall, place: RunPlace) -> None:
         self.asked, self.place = asked, place
-        own = place.equipment.writable[0]
-        self.reports = Path(own, "cache")
+        kept, own = place.equipment.writable[0]
+        self.reports = Path(kept, "cache")
         report = Path(asked.env[REPORT]).stem if REPORT in asked.env else ""
         program = Path(asked.argv[0])
         named = {

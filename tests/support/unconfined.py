@@ -12,4 +12,6 @@ if TYPE_CHECKING:
 
 def without_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = child.Ability("namespaces", ok=False, why="not here")
-    monkeypatch.setattr(child, "recall_availability", lambda _: child.Availability(None, "", (refused,)))
+    monkeypatch.setattr(
+        child, "recall_availability", lambda _: child.Availability(None, disk=False, abilities=(refused,))
+    )

@@ -172,7 +172,7 @@ def _ready(terms: Terms, variables: Mapping[str, str]) -> str:
         return folder
     root = place / "project"
     (root / ".git").mkdir(parents=True, exist_ok=True)
-    empty = Terms(str(root), str(root / ".git"), (terms.way, terms.place), "host", ())
+    empty = Terms(str(root), str(root / ".git"), terms.sandbox, "host", ())
     program = resident.ResidentProgram(empty, _ARGV, str(root), variables)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv(resident.OFF, "1")

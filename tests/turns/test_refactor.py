@@ -283,7 +283,7 @@ def test_new_code_that_tests_run_is_fine(world: World) -> None:
 
 
 def test_what_is_odd_about_the_run_is_a_concern_as_in_a_settlement(tmp_path: Path) -> None:
-    writes = TEST_ADD + "    open('calc.py', 'a').write('# more')\n"
+    writes = TEST_ADD + "    open('tests/out.txt', 'w').close()\n"
     world = make_world(
         tmp_path / "repo",
         "    source: [calc.py]\n",
@@ -296,7 +296,7 @@ def test_what_is_odd_about_the_run_is_a_concern_as_in_a_settlement(tmp_path: Pat
     told = "tools/script.py: code: it is executed by calc.py, although its name does not make it source"
     assert told in done.verdict.concerns
     if done.report is not None and done.report.sandbox == "overlay":
-        assert "the test run wrote calc.py; that had no effect" in done.verdict.concerns
+        assert "the test run wrote tests/out.txt, which the worktree did not get" in done.verdict.concerns
     (event,) = world.events(RefactorEnded)
     assert isinstance(event, RefactorEnded)
     assert event.concerns == done.verdict.concerns

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
+from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import covers_test, ended_reds
 from verdigris.core.report import Place, RunEnd, Status, TestReport, TestResult, suite_of
@@ -165,20 +166,25 @@ def _class_at(project: Project, place: Place) -> PathClass:
     return PathClass.TEST if tests else cls
 
 
-def rewritten_oracle(project: Project, report: TestReport) -> tuple[str, ...]:
-    """Tests, data and specs that the run changed or deleted: a later test may have been judged by them."""
-    return tuple(path for path in report.wrote if _is_oracle(project, path))
+def rewritten_files(project: Project, report: TestReport) -> tuple[str, ...]:
+    """Source, tests, their data and specs that the run wrote or deleted.
 
-
-def other_writes(project: Project, report: TestReport) -> tuple[str, ...]:
-    """What else it wrote: new files among the tests, source, switches."""
-    return tuple(path for path in report.wrote if not _is_oracle(project, path))
+    Later tests were judged by them, so the tree that the run judged is not the one that would be accepted.
+    """
+    return tuple(path for path in report.wrote if _decides(project, path))
 
 
 def about_the_run(project: Project, report: TestReport) -> tuple[str, ...]:
-    """Concerns of a verdict: what the room could not give, what is odd, and what the run tried to write."""
-    written = (f"the test run wrote {path}; that had no effect" for path in other_writes(project, report))
-    return (*report.notes, *written)
+    """Concerns of a verdict: what the room could not give, what is odd, and what else the run wrote."""
+    others = (path for path in report.wrote if not _decides(project, path))
+    return (*report.notes, *(f"the test run wrote {path}, which the worktree did not get" for path in others))
+
+
+def _decides(project: Project, path: str) -> bool:
+    """Not a new file of data among the tests: no test found that in the tree."""
+    cls = project.classify(path)
+    code = cls in {PathClass.TEST, PathClass.SPEC} and language_of(path) is not None
+    return cls is PathClass.SOURCE or code or _is_oracle(project, path)
 
 
 def _is_oracle(project: Project, path: str) -> bool:
@@ -186,12 +192,13 @@ def _is_oracle(project: Project, path: str) -> bool:
 
 
 def violations(project: Project, report: TestReport) -> tuple[Violation, ...]:
-    """Attempts of a run to write protected files; in an overlay they have no effect."""
+    """Attempts of a run to write switches and the oracle; the worktree does not get what is written."""
     if report.sandbox == "none":
         return ()
-    switches = tuple(path for path in report.wrote if project.classify(path) is PathClass.SWITCH)
-    what = "written by a test run, without effect"
-    return tuple(Violation(path=path, what=what) for path in (*switches, *rewritten_oracle(project, report)))
+    switches = (path for path in report.wrote if project.classify(path) is PathClass.SWITCH)
+    oracle = (path for path in report.wrote if _is_oracle(project, path))
+    what = "written by a test run; the worktree did not get it"
+    return tuple(Violation(path=path, what=what) for path in (*switches, *oracle))
 
 
 def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | None:

@@ -284,7 +284,9 @@ def _unfinished_lines(report: TestReport, hindrance: Hindrance | None) -> list[L
 
 
 def _about_the_run(report: TestReport) -> list[Line]:
-    written = [Line(f"  the run wrote {path}; that had no effect", "yellow") for path in report.wrote]
+    written = [
+        Line(f"  the run wrote {path}, which the worktree did not get", "yellow") for path in report.wrote
+    ]
     return [*written, *(Line(f"  {note}", "yellow") for note in report.notes), *unconfined_lines(report)]
 
 

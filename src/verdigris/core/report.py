@@ -230,7 +230,7 @@ class TestReport:
     sandbox: Literal["overlay", "none"] = "none"
     """What confined the run."""
     wrote: tuple[str, ...] = ()
-    """Protected paths that it wrote or deleted; in an overlay this has no effect."""
+    """Protected paths that it wrote or deleted; the worktree does not get that from an overlay."""
     notes: tuple[str, ...] = ()
     """What the room could not provide."""
     uses: RunUses | None = None

@@ -1,7 +1,6 @@
 """Starts a program in a process group of its own. The module `subprocess` would take too long to load."""
 
 # `os` calls on `str` instead of pathlib: this is loaded before a head start.
-# ruff: noqa: PTH208
 
 from __future__ import annotations
 
@@ -12,6 +11,7 @@ import os
 import sys
 
 from verdigris.sandbox.child import Confining
+from verdigris.sandbox.process_table import close_all_but
 from verdigris.sandbox.syscalls import prctl
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
+    from verdigris.sandbox.process_table import FirstProcess
 
-_STANDARD = 3
+    Prepare = Callable[[Callable[[int], None]], FirstProcess | None]
+    """Gets a function that asks the parent to write the id maps of the process with this number."""
+
+
 _NOT_EXECUTED = 127
 _ASKED = b"?"
 _CATCHABLE = frozenset(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
-_DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
 
 
 class Child:
@@ -68,14 +71,15 @@ def spawn(
     cwd: str,
     env: Mapping[str, str],
     kept: int | None,
-    prepare: Callable[[Callable[[], None]], None],
+    prepare: Prepare,
     ids: Mapping[str, str],
 ) -> Child:
     """Starts a program in its own session, with an empty input and one pipe for all output.
 
     Raises the OSError that kept it from starting. `kept` is the only other descriptor that the program
     inherits. `prepare` runs in the child before the program. Its argument is a function that asks the parent
-    to write `ids` into the child's id maps: only a process outside can do that.
+    to write `ids` into the child's id maps: only a process outside can do that. If it returns the first
+    process of a new process table, the program is started by that; the child then only ends as it does.
     """
     output, theirs = os.pipe()
     said, tell = os.pipe()
@@ -88,10 +92,10 @@ def spawn(
         os.close(descriptor)
     child = Child(pid, output)
     heard = os.read(said, 16)  # empty once the program runs: `exec` closes the other end
-    if heard == _ASKED:
-        _write_id_maps(pid, ids, go)
+    if asked := heard.startswith(_ASKED):
+        _write_id_maps(int(heard.removeprefix(_ASKED)), ids, go)
     os.close(go)
-    failure = os.read(said, 16) if heard == _ASKED else heard
+    failure = os.read(said, 16) if asked else heard
     os.close(said)
     if failure:
         child.wait()
@@ -121,9 +125,9 @@ class _ParentPipes:
         self.tell = tell
         self.wait = wait
 
-    def ask_for_ids(self) -> None:
-        """Asks the parent to write the id maps, and waits until it has."""
-        os.write(self.tell, _ASKED)
+    def ask_for_ids(self, number: int) -> None:
+        """Asks the parent to write the id maps of a process, and waits until it has."""
+        os.write(self.tell, _ASKED + str(number).encode())
         if not os.read(self.wait, 1):
             raise OSError("its ids could not be set")
 
@@ -133,7 +137,7 @@ def _exec_program(
     output: int,
     kept: int | None,
     pipes: _ParentPipes,
-    prepare: Callable[[Callable[[], None]], None],
+    prepare: Prepare,
 ) -> NoReturn:
     """Turns the forked child into the program.
 
@@ -146,11 +150,14 @@ def _exec_program(
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.chdir(cwd)
-        prepare(pipes.ask_for_ids)
+        first = prepare(pipes.ask_for_ids)
         _reset_signals()
-        _close_all_but({pipes.tell, kept})
+        only = {pipes.tell} if kept is None else {pipes.tell, kept}
+        close_all_but(only if first is None else {*only, first.line.fileno()})
         if kept is not None:
             os.set_inheritable(kept, True)
+        if first is not None:
+            first.run(argv, env, only)
         os.execvpe(argv[0], list(argv), env)  # noqa: S606 - the caller chooses the program
     except (OSError, ValueError) as error:  # ValueError: a word contains a NUL
         os.write(pipes.tell, str(getattr(error, "errno", None) or errno.EINVAL).encode())
@@ -164,17 +171,6 @@ def _reset_signals() -> None:
         if _signal.getsignal(number) is not _signal.SIG_DFL:
             _signal.signal(number, _signal.SIG_DFL)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
-
-
-def _close_all_but(kept: set[int | None]) -> None:
-    """Closes the descriptors that are open. Trying every number takes minutes if there is no limit."""
-    folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))  # noqa: PTH112
-    for descriptor in map(int, os.listdir(folder)):
-        if descriptor >= _STANDARD and descriptor not in kept:
-            try:
-                os.close(descriptor)
-            except OSError:
-                continue  # the descriptor that listed the folder is closed by now
 
 
 _PR_SET_PDEATHSIG = 1
@@ -216,7 +212,7 @@ def start(
     cwd: str,
     env: Mapping[str, str],
     channel_env: str | None,
-    confine: Callable[[], None] | None = None,
+    confine: Callable[[], object] | None = None,
 ) -> Started:
     """Starts a program, with a channel if `channel_env` is given: the variable with its descriptor.
 
@@ -240,17 +236,24 @@ def start(
             theirs.close()
 
 
-def _prepare_by(confine: Callable[[], None] | None) -> Callable[[Callable[[], None]], None]:
+def _prepare_by(confine: Callable[[], object] | None) -> Prepare:
     parent = os.getpid()
 
-    def prepare(mapped: Callable[[], None]) -> None:
-        if isinstance(confine, Confining):
-            confine(mapped)
-        elif confine is not None:
-            confine()
-        if sys.platform == "linux":  # other systems lack PDEATHSIG
-            prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
-            if os.getppid() != parent:
-                os._exit(127)
+    def prepare(mapped: Callable[[int], None]) -> FirstProcess | None:
+        _die_with(parent)
+        if not isinstance(confine, Confining):
+            if confine is not None:
+                confine()
+        elif (first := confine(mapped)) is not None:
+            return first
+        _die_with(parent)  # again: a change of ids ends it
+        return None
 
     return prepare
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform == "linux":  # other systems lack PDEATHSIG
+        prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(127)

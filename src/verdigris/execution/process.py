@@ -48,7 +48,7 @@ class Command:
     """The variable that gives the child the number of its channel's descriptor; None: there is no channel."""
     hello: bytes = b""
     """The bytes that the child reads from the channel, up to their end, before it writes."""
-    confine: Callable[[], None] | None = None
+    confine: Callable[[], object] | None = None
     """Called in the child before its program runs."""
 
 

@@ -6,21 +6,20 @@ A layer shows a run another tree than the worktree's. It contains only the files
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.needs import surroundings
-from verdigris.core.paths import EXECUTABLE, LINK
+from verdigris.core.paths import above
 from verdigris.core.value import replace, value
-from verdigris.languages.folders import make_folders
 from verdigris.sandbox.child import preexec
 from verdigris.sandbox.confinement import Confinement, is_inside
-from verdigris.sandbox.entry import RUN, TEMPORARY
-from verdigris.sandbox.folders import Folders
+from verdigris.sandbox.entry import RUN, TEMPORARY, temporary
+from verdigris.sandbox.folders import ROOMS, Folders
+from verdigris.sandbox.memory import Memory
 from verdigris.sandbox.opens import LOST, Opens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Literal
 
     from verdigris.core.paths import Entry, PathClass
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 # `os` calls on `str`, since names may contain any bytes:
-# ruff: noqa: PTH120, PTH208, PTH211
+# ruff: noqa: PTH120, PTH208
 
 
 LONG_AGO = 1_000_000_000 * 10**9
@@ -60,8 +59,9 @@ class Layer:
         return self.wanted == self.worktree
 
 
-def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]:
-    """Writes the files that differ into the layer's folder; returns the paths that the run must not find."""
+def furnish(project: Project, layer: Layer, memory: Memory) -> tuple[str, ...]:
+    """Adds the files that differ to the layer; returns the paths that the run must not find."""
+    root = str(project.root)
     changes = (
         project.workspace.changes(layer.worktree, layer.wanted) if layer.wanted != layer.worktree else ()
     )
@@ -72,70 +72,45 @@ def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]
     }
     with project.workspace.open_blobs() as blobs:
         for path, (mode, blob) in laid.items():
-            _write(f"{folders.layer}/{path}", mode, blobs.pieces(blob))
-            if layer.dates is not None:
-                time = layer.dates.get(path, LONG_AGO)
-                os.utime(f"{folders.layer}/{path}", ns=(time, time), follow_symlinks=False)
-    removed = _with_emptied(str(project.root), folders.layer, gone)
+            time = None if layer.dates is None else layer.dates.get(path, LONG_AGO)
+            memory.add(path, mode, blobs.pieces(blob), time)
+    names = laid.keys() | {folder for path in laid for folder in above(path)}
+    removed = _with_emptied(root, names, gone)
     for folder in layer.cacheless:
         if folder not in removed:
-            _hide_bytecode(str(project.root), folders.layer, folder)
-    return (*removed, *(path for path in layer.hidden if _can_hide(str(project.root), folders.layer, path)))
+            for name in _bytecode_in(f"{root}/{folder}"):
+                memory.remove(f"{folder}/{name}" if folder else name)
+    return (*removed, *(path for path in layer.hidden if _can_hide(root, names, path)))
 
 
-def _write(path: str, mode: str, pieces: Iterable[bytes]) -> None:
-    make_folders(os.path.dirname(path))
-    if mode == LINK:
-        os.symlink(b"".join(pieces), os.fsencode(path))
-        return
-    permissions = 0o755 if mode == EXECUTABLE else 0o644
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, permissions)
-    with os.fdopen(file, "wb") as stream:
-        stream.writelines(pieces)
-
-
-def _can_hide(root: str, layer: str, path: str) -> bool:
+def _can_hide(root: str, laid: Collection[str], path: str) -> bool:
     """Whether a path can be hidden. Not behind a link: it lies elsewhere, where nothing may be removed."""
     folder = os.path.dirname(f"{root}/{path}")
-    there = os.path.lexists(f"{root}/{path}") or os.path.lexists(f"{layer}/{path}")
+    there = os.path.lexists(f"{root}/{path}") or path in laid
     return there and os.path.realpath(folder) == folder
 
 
-def _hide_bytecode(root: str, layer: str, folder: str) -> None:
+def _bytecode_in(folder: str) -> list[str]:
     try:
-        names = os.listdir(f"{root}/{folder}")
+        names = os.listdir(folder)
     except OSError:
-        return
-    hidden = [name for name in names if name == "__pycache__" or name.endswith(".pyc")]
-    if hidden:
-        make_folders(f"{layer}/{folder}")
-    for name in hidden:
-        _white_out(f"{layer}/{folder}/{name}")
+        return []
+    return [name for name in names if name == "__pycache__" or name.endswith(".pyc")]
 
 
-def _white_out(path: str) -> None:
-    """Marks a name as removed, in the way of an overlay; if that is not permitted, makes an empty file."""
-    try:
-        os.mknod(path, stat.S_IFCHR, os.makedev(0, 0))
-    except FileExistsError:
-        return
-    except OSError:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o444))
-
-
-def _with_emptied(root: str, layer: str, gone: Iterable[str]) -> tuple[str, ...]:
+def _with_emptied(root: str, laid: Collection[str], gone: Iterable[str]) -> tuple[str, ...]:
     """The deleted paths, and the folders that they leave empty, without those that the layer replaces."""
-    removed = {path for path in gone if not os.path.lexists(f"{layer}/{path}")}
+    removed = {path for path in gone if path not in laid}
     for path in sorted(removed, reverse=True):
         folder = os.path.dirname(path)
-        while folder and folder not in removed and _is_emptied(root, layer, folder, removed):
+        while folder and folder not in removed and _is_emptied(root, laid, folder, removed):
             removed.add(folder)
             folder = os.path.dirname(folder)
     return tuple(sorted(removed))
 
 
-def _is_emptied(root: str, layer: str, folder: str, removed: set[str]) -> bool:
-    if os.path.lexists(f"{layer}/{folder}"):
+def _is_emptied(root: str, laid: Collection[str], folder: str, removed: set[str]) -> bool:
+    if folder in laid:
         return False
     try:
         names = os.listdir(f"{root}/{folder}")
@@ -158,58 +133,80 @@ LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
 """Added to the variables if the configuration names the plugins."""
 
 
+@value
+class Sandbox:
+    """How a run is confined. `way`: None if it is not. `disk`: the control area can hold an upper layer."""
+
+    way: Way | None = None
+    disk: bool = True
+    processes: bool = False
+    """Whether it gets a process table of its own."""
+
+
 class Terms:
     """The parameters of a room.
 
-    `sandbox`: the way to make a sandbox (None if none can be made), and the place for its folders. `given`:
-    the variables of `room.env`. `git`: the git folder, which is hidden from the run, because it contains
-    tests and solutions of old commits.
+    `given`: the variables of `room.env`. `git`: the git folder, which is hidden from the run, because it
+    contains tests and solutions of old commits.
     """
 
-    __slots__ = ("control", "git", "given", "network", "place", "root", "way")
+    __slots__ = ("control", "git", "given", "network", "root", "sandbox")
 
     def __init__(
         self,
         root: str,
         control: str,
-        sandbox: tuple[Way | None, str],
+        sandbox: Sandbox,
         network: Network,
         given: tuple[str, ...],
         git: str = "",
     ) -> None:
         self.root = root
         self.control = control
-        self.way, self.place = sandbox
+        self.sandbox = sandbox
         self.network = network
         self.given = given
         self.git = git
 
+    @property
+    def way(self) -> Way | None:
+        return self.sandbox.way
+
+    @property
+    def place(self) -> str:
+        """The folder of all rooms. An unconfined run sees it, and needs a short path."""
+        return temporary() if self.way is None else f"{self.control}/{ROOMS}"
+
+    def folders(self) -> Folders:
+        return Folders(self.place, confined=self.way is not None, memory=not self.sandbox.disk)
+
     def words(self) -> tuple[str, ...]:
         """The terms as words, for a note."""
-        fixed = (self.root, self.control, self.way or "", self.place, self.network, self.git)
+        way, disk, table = self.sandbox.way or "", self.sandbox.disk, self.sandbox.processes
+        fixed = (self.root, self.control, way, f"{disk:d}{table:d}", self.network, self.git)
         return (*fixed, str(len(self.given)), *self.given)
 
     def confinement(
-        self, folders: Folders, argv: Sequence[str], removed: tuple[str, ...] = ()
+        self, folders: Folders, argv: Sequence[str], memory: Memory, removed: tuple[str, ...] = ()
     ) -> Confinement:
+        upper, work = folders.pair()
         return Confinement(
             root=self.root,
-            upper=folders.upper,
-            work=folders.work,
+            upper=upper,
+            work=work,
+            memory=memory,
             laid=(folders.layer,),
             removed=removed,
-            masked=(*((self.git,) if self.git else ()), folders.layer, folders.upper, folders.work),
+            masked=(self.git,) if self.git else (),
             decoys=((folders.control, self.control),),
-            writable=(folders.own,),
+            writable=((folders.kept, folders.own),),
             needed=tuple(_needed_folders(argv)),
             network=self.network,
+            processes=self.sandbox.processes,
         )
 
     def unconfined_terms(self) -> Terms:
-        return Terms(self.root, self.control, (None, self.place), "host", ())
-
-    def confiner(self, confinement: Confinement) -> Callable[[], None] | None:
-        return None if self.way is None else preexec(confinement, self.way)
+        return Terms(self.root, self.control, Sandbox(), "host", ())
 
     def env(self, folders: Folders, environ: Mapping[str, str]) -> dict[str, str]:
         env = surroundings(environ, self.given, home=folders.home, tmp=folders.tmp)
@@ -223,12 +220,13 @@ def read(words: Sequence[str]) -> tuple[Terms, Sequence[str]]:
 
     Raises ValueError for nonsense.
     """
-    root, control, way, place, network, git, count = words[:_WORDS]
+    root, control, way, able, network, git, count = words[:_WORDS]
     rest = words[_WORDS:]
     given = tuple(rest[: int(count)])
     if network not in {"none", "loopback", "host"} or way not in {"", "mapped", "own", "plain"}:
         raise ValueError(network, way)
-    terms = Terms(root, control, (way or None, place), network, given, git)  # type: ignore[arg-type]
+    sandbox = Sandbox(way or None, *(letter == "1" for letter in able))  # type: ignore[arg-type]
+    terms = Terms(root, control, sandbox, network, given, git)  # type: ignore[arg-type]
     return terms, rest[len(given) :]
 
 
@@ -252,28 +250,39 @@ class Room:
         self,
         terms: Terms,
         argv: Sequence[str],
-        furnish: Callable[[Folders], tuple[str, ...]] | None = None,
+        furnish: Callable[[Memory], tuple[str, ...]] | None = None,
         equip: Callable[[Confinement, Folders], Confinement] | None = None,
     ) -> None:
-        """`furnish` writes the layer, and returns the paths that the run must not find.
+        """`furnish` adds the files of the layer, and returns the paths that the run must not find.
 
         `equip` adds the mounts that a tool needs beside the worktree.
         """
         self.terms = terms
         self.opens: Opens | None = None
-        self.folders = Folders(terms.place)
+        self.memory: Memory | None = None
+        self.confine: Callable[[], object] | None = None
+        self.folders = terms.folders()
         try:
-            removed = furnish(self.folders) if furnish else ()
-            made = terms.confinement(self.folders, argv, removed)
             if terms.way is not None:
-                self.opens = _record_opens()
-                made = replace(made, opens=self.opens)
-            self.confinement = equip(made, self.folders) if equip else made
-            self.confine = terms.confiner(self.confinement)
+                self._make_confinement(terms.way, argv, furnish, equip)
         except BaseException:
             self.close()
             raise
         self.env = terms.env(self.folders, os.environ)
+
+    def _make_confinement(
+        self,
+        way: Way,
+        argv: Sequence[str],
+        furnish: Callable[[Memory], tuple[str, ...]] | None,
+        equip: Callable[[Confinement, Folders], Confinement] | None,
+    ) -> None:
+        self.memory = Memory(self.folders.memory)
+        removed = furnish(self.memory) if furnish else ()
+        self.opens = _record_opens()
+        made = replace(self.terms.confinement(self.folders, argv, self.memory, removed), opens=self.opens)
+        self.confinement = equip(made, self.folders) if equip else made
+        self.confine = preexec(self.confinement, way)
 
     @property
     def sandbox(self) -> Literal["overlay", "none"]:
@@ -283,7 +292,12 @@ class Room:
         """Protected paths that the run wrote or deleted; the worktree has not changed."""
         from verdigris.sandbox.written_paths import report
 
-        return () if self.confine is None else report(self.confinement, classify)
+        if self.memory is None or not self.memory.is_made():
+            return ()
+        made, seen = self.confinement, self.memory.outside
+        decoys = tuple((seen(decoy), path) for decoy, path in made.decoys)
+        laid = tuple(map(seen, made.laid))
+        return report(replace(made, upper=seen(made.upper), laid=laid, decoys=decoys), classify)
 
     def opened_files(self) -> tuple[str, ...]:
         """Paths of the worktree's files that the run opened."""
@@ -298,6 +312,9 @@ class Room:
         if self.opens is not None:
             self.opens.close()
             self.opens = None
+        if self.memory is not None:
+            self.memory.close()
+            self.memory = None
         self.folders.discard(in_time=self.terms.way is not None)
 
 

@@ -12,10 +12,9 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.languages import facts_of_manifest, keeps_bytecode, language_of, manifest_names
 from verdigris.core.paths import PathClass, compile_glob
 from verdigris.core.value import field, replace, value
-from verdigris.execution.room import LEAN, Layer, Room, Terms, furnish
+from verdigris.execution.room import LEAN, Layer, Room, Sandbox, Terms, furnish
 from verdigris.languages.registry import usual
 from verdigris.sandbox import child
-from verdigris.sandbox.entry import temporary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +33,8 @@ class RoomEquipment:
     env: Mapping[str, str] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
     """Folders that the tool reads, also if they lie in a temporary folder."""
-    writable: tuple[str, ...] = ()
+    writable: tuple[tuple[str, str], ...] = ()
+    """Pairs as in `Confinement`."""
     placed: tuple[tuple[str, str], ...] = ()
     """Pairs (folder, path): the folder is mounted at the path, and writes take effect in it."""
     shadowed: tuple[tuple[str, str], ...] = ()
@@ -46,7 +46,7 @@ class RoomEquipment:
             needed=(*confinement.needed, *self.needed),
             writable=(*confinement.writable, *self.writable),
             placed=self.placed,
-            shadows=tuple((folder, path, *folders.shadow()) for folder, path in self.shadowed),
+            shadows=tuple((folder, path, *folders.pair()) for folder, path in self.shadowed),
         )
 
 
@@ -57,6 +57,7 @@ _MAGIC = frozenset("*?[")
 TRIES = 2
 """How often a run is attempted: the remembered way to confine it may not work any more."""
 GIT_SEEN = "`room: {git: true}`: the run could read the repository's history, and answers in it"
+PROCESSES_SEEN = "no process table of its own can be made here: the run could see and end other processes"
 HOST_INSTEAD = "no network of its own can be made here: the run had the machine's"
 
 
@@ -72,7 +73,7 @@ def terms_of(project: Project) -> Terms:
     return Terms(
         root=str(project.root),
         control=str(project.repo.control),
-        sandbox=(found.way, found.place if found.ok else temporary()),
+        sandbox=Sandbox(found.way, found.disk, found.processes),
         network=settings.room_network if found.network else "host",
         given=given,
         git="" if settings.room_git else str(project.repo.common_dir),
@@ -84,7 +85,8 @@ def notes_of(project: Project, terms: Terms) -> tuple[str, ...]:
     if terms.way is None:
         return ()
     network = () if terms.network == project.settings.room_network else (HOST_INSTEAD,)
-    return network if terms.git else (*network, GIT_SEEN)
+    table = () if terms.sandbox.processes else (PROCESSES_SEEN,)
+    return (*network, *table) if terms.git else (*network, *table, GIT_SEEN)
 
 
 @contextmanager
@@ -194,7 +196,7 @@ def forget(project: Project) -> None:
 
 
 def _note(project: Project) -> str:
-    return str(project.repo.private / "sandbox")
+    return str(project.repo.private / child.NOTE)
 
 
 FILES = 200

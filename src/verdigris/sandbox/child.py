@@ -1,7 +1,7 @@
 """Confines a child process before its program runs; finds out how this system can do it."""
 
 # `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH110, PTH123
+# ruff: noqa: PTH103, PTH105, PTH106, PTH108, PTH110, PTH123
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from verdigris.core.value import value
 from verdigris.sandbox import strength
 from verdigris.sandbox.confinement import Confinement, check_confinement, points_below
 from verdigris.sandbox.entry import STEPS, enter, temporary
-from verdigris.sandbox.folders import Folders, clear
+from verdigris.sandbox.folders import ROOMS, clear
+from verdigris.sandbox.memory import Memory
 from verdigris.sandbox.syscalls import IDS, Way, identity_map, ways
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from verdigris.sandbox.confinement import Network
+    from verdigris.sandbox.process_table import FirstProcess
 
 
-_OPTIONAL = frozenset({"network"})
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a folder of ours is made in it
+_OPTIONAL = frozenset({"network", "processes"})
 _DONE = "done"
 _INSIDE, _OUTSIDE = "root/inside", "outside"
 
@@ -49,8 +49,8 @@ class Availability:
 
     way: Way | None
     """None if no child can be confined."""
-    place: str
-    """A folder whose file system can hold `upper` and `work`; that of a container's root cannot."""
+    disk: bool
+    """Whether the file system of the rooms can hold `upper` and `work`; that of a container's root cannot."""
     abilities: tuple[Ability, ...]
 
     @property
@@ -60,7 +60,15 @@ class Availability:
     @property
     def network(self) -> bool:
         """Whether a run can have a network of its own, or none."""
-        return any(ability.ok for ability in self.abilities if ability.name == "network")
+        return self._is_able("network")
+
+    @property
+    def processes(self) -> bool:
+        """Whether a run can have a process table of its own."""
+        return self._is_able("processes")
+
+    def _is_able(self, name: str) -> bool:
+        return any(ability.ok for ability in self.abilities if ability.name == name)
 
     @property
     def why(self) -> str:
@@ -68,67 +76,83 @@ class Availability:
 
 
 @cache
-def available() -> Availability:
-    """Tries the ways, the strongest first. If none works completely, returns the one with most steps."""
+def available(rooms: str = "") -> Availability:
+    """Tries the ways, the strongest first. If none works completely, returns the one with most steps.
+
+    `rooms`: the folder in which rooms are made; without it, or if no upper layer can be there, in memory.
+    """
     if sys.platform != "linux":
-        return Availability(None, "", (Ability("namespaces", ok=False, why="only Linux has them"),))
+        why = "only Linux has them"
+        return Availability(None, disk=False, abilities=(Ability("namespaces", ok=False, why=why),))
     found = []
-    for place in _places():
+    for disk in (True, False) if rooms else (False,):
         for way in ways():
-            found.append(_judge_abilities(way, place, try_way(way, place)))
-            if found[-1].ok and found[-1].network:
+            abilities = try_way(way, rooms or temporary(), disk=disk)
+            found.append(_judge_abilities(way, abilities, disk=disk))
+            if found[-1].ok and found[-1].network and found[-1].processes:
                 return found[-1]
     return max(found, key=lambda one: (one.ok, sum(ability.ok for ability in one.abilities)))
 
 
-def _places() -> Iterator[str]:
-    yield temporary()
-    if os.access(_SHARED_MEMORY, os.W_OK | os.X_OK):
-        yield _SHARED_MEMORY
-
-
-def _judge_abilities(way: Way, place: str, abilities: tuple[Ability, ...]) -> Availability:
+def _judge_abilities(way: Way, abilities: tuple[Ability, ...], *, disk: bool) -> Availability:
     ok = all(ability.ok for ability in abilities if ability.name not in _OPTIONAL)
-    return Availability(way if ok else None, place, abilities)
+    return Availability(way if ok else None, disk, abilities)
 
 
-def try_way(way: Way, place: str) -> tuple[Ability, ...]:
-    """Forks a child that takes each step in a folder of its own; returns an ability for each step."""
+def try_way(way: Way, place: str, *, disk: bool) -> tuple[Ability, ...]:
+    """Forks a child that takes each step in a folder of its own; returns an ability for each step.
+
+    Steps that a run can do without are left out when they fail, so that the others are tried. `disk`: whether
+    the file system of `place` shall hold the upper layer.
+    """
     folder = f"{place}/tdd-probe.{os.urandom(8).hex()}"
-    os.mkdir(folder, 0o700)
+    os.makedirs(folder, 0o700)
+    refused: dict[str, str] = {}
     try:
-        for name in ("root", "upper", "work"):
-            os.mkdir(f"{folder}/{name}")
-        said = _attempt_steps(way, folder, "loopback")
-        if said[-1] != _DONE and said[-2:-1] == ["network"]:
-            refused = said[-1]
-            return _read_abilities(_attempt_steps(way, folder, "host"), folder, refused)
-        return _read_abilities(said, folder)
+        for name in ("root/there", "memory", "upper", "work"):
+            os.makedirs(f"{folder}/{name}")
+        while True:
+            said = _attempt_steps(way, folder, refused, disk=disk)
+            step = said[-2] if len(said) > 1 else ""
+            if said[-1] == _DONE or step not in _OPTIONAL.difference(refused):
+                return _read_abilities(said, folder, refused)
+            refused[step] = said[-1]
     finally:
         clear(folder)
         os.rmdir(folder)
 
 
-def _attempt_steps(way: Way, folder: str, network: Network) -> list[str]:
+def _attempt_steps(way: Way, folder: str, refused: Collection[str], *, disk: bool) -> list[str]:
     """Returns the lines of a child: each step when it began, then `done` or the error."""
+    memory = Memory(f"{folder}/memory")
+    above = folder if disk else memory.folder
+    confinement = Confinement(
+        f"{folder}/root",
+        f"{above}/upper",
+        f"{above}/work",
+        memory=memory,
+        network="host" if "network" in refused else "loopback",
+        processes="processes" not in refused,
+    )
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _confine_and_write(way, folder, network, writing)
+        _confine_and_write(way, confinement, folder, writing)
     os.close(writing)
     with open(reading, encoding="utf-8", errors="replace") as lines:
         said = lines.read().splitlines()
     os.waitpid(child, 0)
+    memory.close()
     return said or ["the attempt died"]
 
 
-def _confine_and_write(way: Way, folder: str, network: Network, writing: int) -> None:
+def _confine_and_write(way: Way, confinement: Confinement, folder: str, writing: int) -> None:
     def say(line: str) -> None:
         os.write(writing, f"{line}\n".encode(errors="replace"))
 
     try:
         os.chdir("/")
-        enter(Confinement(f"{folder}/root", f"{folder}/upper", f"{folder}/work", network=network), way, say)
+        enter(confinement, way, say)
         os.close(os.open(f"{folder}/{_INSIDE}", os.O_CREAT | os.O_WRONLY))
         with suppress(OSError):
             os.close(os.open(f"{folder}/{_OUTSIDE}", os.O_CREAT | os.O_WRONLY))
@@ -139,11 +163,11 @@ def _confine_and_write(way: Way, folder: str, network: Network, writing: int) ->
         os._exit(0)
 
 
-def _read_abilities(said: Sequence[str], folder: str, network: str = "") -> tuple[Ability, ...]:
+def _read_abilities(said: Sequence[str], folder: str, refused: Mapping[str, str]) -> tuple[Ability, ...]:
     *reached, end = said
     why = dict.fromkeys(STEPS, "not tried")
     why |= dict.fromkeys(reached, "")
-    why["network"] = network or why["network"]
+    why |= refused
     if end != _DONE:
         why[reached[-1] if reached else STEPS[0]] = end
     if os.path.exists(f"{folder}/{_INSIDE}"):
@@ -203,40 +227,44 @@ class Confining:
         self.ids = {name: identity_map(name) for name in IDS} if way == "mapped" else {}
         """The lines of each id map, which a process outside has to write; see `enter`."""
 
-    def __call__(self, mapped: Callable[[], None] | None = None) -> None:
+    def __call__(self, mapped: Callable[[int], None] | None = None) -> FirstProcess | None:
         step = ["start"]
         try:
-            enter(self.confinement, self.way, step.append, mapped)
+            return enter(self.confinement, self.way, step.append, mapped)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the program must not run
             os.write(2, REFUSAL + f"{step[-1]}: {error}\n".encode(errors="surrogateescape"))
             os._exit(REFUSED)
 
 
-_FORMAT = 2
-"""Of notes: those of an earlier version were written before `strength` remembered the way."""
+_FORMAT = 3
+"""The version of a note's words."""
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def recall_availability(note: str) -> Availability:
     """Reads the answer from the file `note` if it is about this system and user.
 
-    Otherwise it tries, and writes the note if confinement works. Raises if it is weaker than it was before.
+    `note`: a file of a worktree's private folder. Otherwise it tries, and writes the note if confinement
+    works. Raises if it is weaker than it was before.
     """
     system = _system()
     try:
         with open(note, encoding="utf-8", errors="surrogateescape") as file:
-            known, way, place, network = file.read().split("\0")
+            known, way, disk, *optional = file.read().split("\0")
+        why = dict(zip(sorted(_OPTIONAL), optional, strict=True))
     except (OSError, ValueError):
-        known = ""
-    if known == system and os.access(place, os.W_OK | os.X_OK):
-        for possible in ways():
-            if possible == way:
-                return Availability(possible, place, (Ability("network", ok=not network, why=network),))
-    found = available()
-    strength.require(control_of(note), ways_of_runs(found))
+        known, why = "", {}
+    for possible in ways() if known == system else ():
+        if possible == way:
+            abilities = (Ability(name, ok=not reason, why=reason) for name, reason in why.items())
+            return Availability(possible, bool(disk), tuple(abilities))
+    control = control_of(note)
+    found = available(f"{control}/{ROOMS}")
+    strength.require(control, ways_of_runs(found))
     if found.way is not None:
-        network = "" if found.network else found.why
-        _write(note, f"{system}\0{found.way}\0{found.place}\0{network}")
+        missing = {ability.name: ability.why for ability in found.abilities}
+        words = (system, found.way, "disk" if found.disk else "", *map(missing.get, sorted(_OPTIONAL)))
+        _write(note, "\0".join(map(str, words)))
     return found
 
 
@@ -248,7 +276,11 @@ def control_of(note: str) -> str:
 def ways_of_runs(found: Availability) -> dict[str, str]:
     """How runs are confined, as `strength` remembers it."""
     way = found.way or ""
-    return {strength.RUN: way, strength.NETWORK: way if found.network else ""}
+    return {
+        strength.RUN: way,
+        strength.NETWORK: way if found.network else "",
+        strength.TABLE: way if found.processes else "",
+    }
 
 
 def forget(note: str) -> None:
@@ -259,13 +291,13 @@ def forget(note: str) -> None:
 
 
 def _system() -> str:
-    """What a note depends on: this boot, the kernel, the user and the temporary folder."""
+    """What a note depends on: this boot, the kernel and the user."""
     try:
         with open(_BOOT, encoding="ascii") as boot:
             started = boot.read().strip()
     except OSError:
         started = ""
-    return f"{_FORMAT} {started} {os.uname().release} {os.geteuid()} {temporary()}"
+    return f"{_FORMAT} {started} {os.uname().release} {os.geteuid()}"
 
 
 def _write(note: str, text: str) -> None:
@@ -277,6 +309,8 @@ def _write(note: str, text: str) -> None:
         os.replace(fresh, note)
 
 
+_UNUSED = "/sys"
+"""A folder that every system has and no query needs: what a query writes is kept there, in memory."""
 NOTE = "sandbox"
 """The file in a worktree's private folder that says how this system confines processes."""
 
@@ -284,7 +318,7 @@ NOTE = "sandbox"
 @contextmanager
 def confine_query(
     root: Path, note: Path | None = None, *, reads: Sequence[Path] = (), hides: Sequence[Path] = ()
-) -> Iterator[Callable[[], None] | None]:
+) -> Iterator[Callable[[], object] | None]:
     """Gives a function for `Popen(preexec_fn=…)` that lets a query write nothing; None if nothing can be
     confined, and never was.
 
@@ -294,19 +328,20 @@ def confine_query(
     if found.way is None:
         yield None
         return
-    folders = Folders(found.place)
+    memory = Memory(_UNUSED)
+    confinement = Confinement(
+        str(root),
+        f"{_UNUSED}/upper",
+        f"{_UNUSED}/work",
+        memory=memory,
+        masked=(*map(str, hides), _UNUSED),
+        needed=tuple(str(path) for path in reads if path.exists()),
+        network="none" if found.network else "host",
+    )
     try:
-        confinement = Confinement(
-            str(root),
-            folders.upper,
-            folders.work,
-            masked=tuple(map(str, hides)),
-            needed=tuple(str(path) for path in reads if path.exists()),
-            network="none" if found.network else "host",
-        )
         yield preexec(confinement, found.way)
     finally:
-        folders.discard()
+        memory.close()
 
 
 def environment_of(python: Path) -> tuple[Path, ...]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Literal
 
+    from verdigris.sandbox.memory import Memory
     from verdigris.sandbox.opens import Opens
 
     Network = Literal["none", "loopback", "host"]
@@ -234,6 +235,8 @@ class Confinement:
 
     Writes go to `upper`, which is thrown away.
     """
+    memory: Memory | None = None
+    """Memory of the run's own, with those of the folders whose paths lead there."""
     laid: tuple[str, ...] = ()
     """Folders whose files replace the worktree's; the first folder wins. They are only read."""
     removed: tuple[str, ...] = ()
@@ -244,8 +247,10 @@ class Confinement:
     """Paths whose content nobody inside can read."""
     decoys: tuple[tuple[str, str], ...] = ()
     """Pairs (folder, path): the folder is shown at the path, and what is written there goes into it."""
-    writable: tuple[str, ...] = ()
-    """Folders outside the root in which writes take effect: a fresh HOME and TMPDIR."""
+    writable: tuple[tuple[str, str], ...] = ()
+    """Pairs (folder, path) outside the root: the folder is mounted at the path, and writes take effect: a
+    fresh HOME and TMPDIR.
+    """
     needed: tuple[str, ...] = ()
     """Paths that the run reads, such as its interpreter; a temporary folder with such a path
     stays visible.
@@ -260,6 +265,10 @@ class Confinement:
     own path stays read-only if it cannot be an overlay.
     """
     network: Network = "loopback"
+    processes: bool = False
+    """Whether it gets a process table of its own. Only for a child of `spawn`: the table's first process
+    has to start the program.
+    """
     live: bool = False
     """Shows the worktree itself, read-only, and no overlay, because an overlay does not show later changes
     below it. For a process that lives longer than a run, and makes no run itself.
@@ -283,20 +292,24 @@ def check_confinement(confinement: Confinement) -> Confinement:
         laid=_canonical(confinement.laid),
         masked=_canonical(confinement.masked),
         decoys=tuple((os.path.realpath(decoy), os.path.realpath(path)) for decoy, path in confinement.decoys),
-        writable=_canonical(confinement.writable),
+        writable=tuple((os.path.realpath(folder), path) for folder, path in confinement.writable),
         needed=_canonical(confinement.needed),
     )
-    decoys = [decoy for decoy, _ in made.decoys]
+    decoys, writable = ([folder for folder, _ in pairs] for pairs in (made.decoys, made.writable))
+    layers = [made.upper, made.work, *made.laid, *decoys]
     besides = [folder for folder, _ in made.placed]
     besides += [folder for below, _, upper, work in made.shadows for folder in (below, upper, work)]
-    for folder in (made.root, made.upper, made.work, *made.laid, *made.writable, *decoys, *besides):
-        if not os.path.isdir(folder):
+    for folder in (made.root, *layers, *writable, *besides):
+        in_memory = made.memory is not None and made.memory.holds(folder)
+        if not in_memory and not os.path.isdir(folder):
             raise HarnessError(f"the sandbox needs the folder {folder!r}")
-    for layer in (made.upper, made.work, *made.laid, *decoys):
-        for other in (made.root, *made.writable):
-            if is_inside(layer, other) or is_inside(other, layer):
+        if folder in made.laid and not in_memory and is_inside(folder, made.root):
+            raise HarnessError(f"{folder!r} cannot be laid over the worktree: it is in it")
+    for layer in layers:
+        for other in (made.root, *writable):
+            if is_inside(other, layer) or (other != made.root and is_inside(layer, other)):
                 raise HarnessError(f"the sandbox's folder {layer!r} and {other!r} must not hold one another")
-    for folder in made.writable:
+    for folder in {path for _, path in made.writable}:
         if is_inside(folder, made.root) or is_inside(made.root, folder):
             raise HarnessError(f"{folder!r} cannot be writable: it holds the worktree, or is in it")
     for path in (*made.removed, *made.fixed):

@@ -22,6 +22,7 @@ from verdigris.sandbox.confinement import (
     remove,
     seal,
 )
+from verdigris.sandbox.process_table import FirstProcess, enter_table
 from verdigris.sandbox.syscalls import (
     ATTR_RDONLY,
     CLONE_NEWNS,
@@ -147,7 +148,7 @@ def make_devices() -> tuple[Sequence[str], Sequence[str]]:
     return [f"/dev/{name}" for name in (*old, "pts")], [SHARED_MEMORY]
 
 
-STEPS = ("namespaces", "overlay", "read-only", "ids", "network", "capabilities")
+STEPS = ("namespaces", "processes", "overlay", "read-only", "ids", "network", "capabilities")
 _MASK = "/dev/.masked"
 
 
@@ -155,15 +156,16 @@ def enter(
     confinement: Confinement,
     way: Way,
     reached: Callable[[str], None],
-    mapped: Callable[[], None] | None = None,
+    mapped: Callable[[int], None] | None = None,
     below: int | None = None,
-) -> None:
+) -> FirstProcess | None:
     """Enters a checked confinement. Calls `reached` with the name of each step (STEPS) before it takes the
     step.
 
-    `mapped`: returns when a process outside has written the id maps of a `mapped` namespace; without it such
-    a process is forked here. `below`: a descriptor of a user namespace in which ours is made, so that
-    processes in it can join ours later.
+    Returns the first process of a new process table, which the caller then is: it must start its program by
+    it. `mapped`: returns when a process outside has written the id maps of a `mapped` namespace for the
+    process of this number; without it such a process is forked here. `below`: a descriptor of a user
+    namespace in which ours is made, so that processes in it can join ours later.
     """
     cwd = os.getcwd()
     reached("namespaces")
@@ -171,6 +173,9 @@ def enter(
     if way == "own" and below is not None:
         join(below, CLONE_NEWUSER)
     enter_namespaces(own_ids=way == "own")
+    reached("processes")
+    first = enter_table() if confinement.processes else None
+    number = os.getpid() if first is None else first.number
     reached("overlay")
     writable, devices = _mount(confinement, user_namespace=way == "own")
     reached("read-only")
@@ -178,10 +183,10 @@ def enter(
     os.chdir(cwd)  # by its path: the folder that we are in lies below the new mounts
     reached("ids")
     if mapper is not None:
-        mapper.enter()
+        mapper.enter(number)
     elif way == "mapped" and mapped is not None:
         unshare(CLONE_NEWUSER | CLONE_NEWNS)
-        mapped()
+        mapped(number)
     elif below is not None:
         # A second one: a process that joins has all capabilities, and must find the mounts locked.
         enter_namespaces(own_ids=True)
@@ -189,6 +194,7 @@ def enter(
     enter_network(confinement.network)
     reached("capabilities")
     drop_all_but(kept_capabilities(user_namespace=way != "plain"))
+    return first
 
 
 def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str], list[str]]:
@@ -197,10 +203,15 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
     All folders are opened first, because the first mounts hide some of them.
     """
     root = confinement.root
+    mounted = {point: open_path(point) for point in points_below(root) if os.path.exists(point)}
+    if confinement.memory is not None:
+        shadows = (folder for *_, upper, work in confinement.shadows for folder in (upper, work))
+        decoys_of = (decoy for decoy, _ in confinement.decoys)
+        folders = (confinement.upper, confinement.work, *confinement.laid, *decoys_of, *shadows)
+        confinement.memory.mount(folders, *confinement.laid)
     layers = [open_path(folder) for folder in (*confinement.laid, root)]
     upper, work = open_path(confinement.upper), open_path(confinement.work)
-    mounted = {point: open_path(point) for point in points_below(root) if os.path.exists(point)}
-    outside = {folder: open_path(folder) for folder in confinement.writable}
+    outside = {path: open_path(folder) for folder, path in confinement.writable}
     decoys = {path: open_path(decoy) for decoy, path in confinement.decoys if os.path.isdir(path)}
     besides = ExtraMounts(confinement)
 

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 
 from verdigris.sandbox import removal
-from verdigris.sandbox.entry import TEMPORARY, temporary
+from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
 
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -75,53 +76,58 @@ def _remove(name: str, parent: int, top: int, depth: int) -> None:
 
 
 PREFIX = "tdd-room."
+ROOMS = "rooms"
+"""The folder of all rooms in the control area. An agent's shell and the runs see an empty folder instead."""
+_SEEN = "tdd."
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_PARTS = ("upper", "work", "layer", "control")
-_UNSEEN = tuple(f"{folder}/" for folder in TEMPORARY)
-_SHARED, _OWN = "own", ("home", "tmp", "cache")
+_OWN = ("home", "tmp", "cache")
 
 
 class Folders:
-    """The folders of one room.
+    """The folders of one room, in `place`.
 
-    `upper` and `work` lie where an overlay can be, HOME and TMPDIR where programs can run.
+    `home`, `tmp` and `cache` are the run's own, and `own` is the folder with them. A confined run sees them
+    at other paths: `own` and the others are what the run sees, `kept` is `own` as we see it, and `reports`
+    is `cache`. They lie on the disk, because tests may write more than the memory has.
     """
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, *, confined: bool = True, memory: bool = False) -> None:
+        """`memory`: the file system of `place` cannot hold the upper layer of an overlay."""
         self._held: dict[str, int] = {}
         try:
             folder = self._make_folder(place)
-            usual = temporary()
-            own = f"{folder if usual == place else self._make_folder(usual)}/{_SHARED}"
-            for name in _PARTS:
-                os.mkdir(f"{folder}/{name}")
+            self.kept = f"{folder}/own"
+            self.memory = f"{folder}/memory"
+            self._top = self.memory if memory else folder
+            self.own = f"{_temporary_inside()}/{_SEEN}{folder.rpartition('.')[2]}" if confined else self.kept
             for name in _OWN:
-                os.makedirs(f"{own}/{name}")
+                os.makedirs(f"{self.kept}/{name}")
+            if confined:
+                os.mkdir(self.memory)
         except BaseException:
             self.discard()
             raise
-        self._top = folder
-        self.upper, self.work, self.layer, self.control = (f"{folder}/{name}" for name in _PARTS)
-        self.own = own
-        self.home, self.tmp, self.cache = (f"{own}/{name}" for name in _OWN)
+        self.home, self.tmp, self.cache = (f"{self.own}/{name}" for name in _OWN)
+        self.reports = f"{self.kept}/cache"
+        self.layer, self.control = f"{self.memory}/layer", f"{self.memory}/control"
 
-    def shadow(self) -> tuple[str, str]:
-        """Makes another pair of folders like `upper` and `work`."""
-        made = f"{self._top}/{os.urandom(4).hex()}"
-        os.makedirs(f"{made}/upper")
-        os.mkdir(f"{made}/work")
-        return f"{made}/upper", f"{made}/work"
+    def pair(self) -> tuple[str, str]:
+        """Makes a pair of folders for an overlay, `upper` and `work`; in memory the child makes them."""
+        end = os.urandom(4).hex()
+        upper, work = (f"{self._top}/{name}.{end}" for name in ("upper", "work"))
+        for folder in (upper, work) if self._top != self.memory else ():
+            os.mkdir(folder)
+        return upper, work
 
     def discard(self, *, in_time: bool = False) -> None:
         """Removes the folders. One that a process left over from the run still fills is removed by a later
         `sweep`.
 
-        `in_time`: removal may wait for the end of the command, if no later run could read the folders: runs
-        do not see the machine's temporary folders.
+        `in_time`: removal may wait for the end of the command, if no later run could read the folders: a
+        confined run does not see the control area.
         """
         held, self._held = self._held, {}
-        unseen = all(folder.startswith(_UNSEEN) for folder in held)
-        if not (in_time and unseen and removal.put_off(held, _remove_rooms)):
+        if not (in_time and removal.put_off(held, _remove_rooms)):
             _remove_rooms(held)
 
     def _make_folder(self, place: str) -> str:
@@ -131,7 +137,7 @@ class Folders:
         """
         while True:
             folder = f"{place}/{PREFIX}{os.urandom(6).hex()}"
-            os.mkdir(folder, 0o700)
+            os.makedirs(folder, 0o700)
             lock = _lock_folder(folder)
             if lock is not None and os.path.isdir(folder):  # noqa: PTH112
                 self._held[folder] = lock
@@ -151,27 +157,39 @@ def _remove_rooms(held: dict[str, int]) -> None:
 
 def sweep(place: str) -> None:
     """Removes the rooms whose makers were killed: nobody holds their locks."""
-    for name in os.listdir(place):
+    try:
+        names = os.listdir(place)
+    except OSError:
+        return  # the worktree was removed meanwhile
+    for name in names:
         if not name.startswith(PREFIX):
             continue
         folder = f"{place}/{name}"
         lock = _lock_folder(folder)
         if lock is not None:
-            if not _is_around_us(folder):
-                _remove_if_possible(folder)
+            _remove_if_possible(folder)
             os.close(lock)
 
 
-def _is_around_us(folder: str) -> bool:
-    """Whether we run in this room.
+def outside(place: str, path: str) -> str:
+    """Where a path that a run sees in `own` lies, for us. `place`: the folder of all rooms.
 
-    Its lock does not say so: an overlay has locks of its own. Its mounts do.
+    Raises OSError for any other path.
     """
-    own = f"{folder}/{_SHARED}"
-    try:
-        return os.lstat(own).st_dev != os.lstat(folder).st_dev
-    except OSError:
-        return False
+    head = f"{_temporary_inside()}/{_SEEN}"
+    top, *rest = path.removeprefix(head).split("/")
+    if not path.startswith(head) or ".." in rest:
+        raise OSError(errno.EINVAL, "it lies in no room", path)
+    return "/".join((f"{place}/{PREFIX}{top}/own", *rest))
+
+
+def _temporary_inside() -> str:
+    """The folder in which a confined run finds its own folders: `entry` mounts a new one there.
+
+    It has a short path, because the path of a socket is limited to about 100 bytes.
+    """
+    usable = (path for path in TEMPORARY if os.path.isdir(path) and not os.path.islink(path))  # noqa: PTH112, PTH114
+    return next(usable, SHARED_MEMORY)
 
 
 def _lock_folder(folder: str) -> int | None:
@@ -181,9 +199,11 @@ def _lock_folder(folder: str) -> int | None:
         return None
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
         os.close(held)
-        return None
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
     return held
 
 

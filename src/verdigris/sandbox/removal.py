@@ -5,16 +5,15 @@ ext4 with `discard`. So a short command leaves its folders, with their locks, to
 If that is killed, a later command removes them, like the rooms of any killed command.
 """
 
-# `os` calls instead of pathlib: every short command loads this.
-# ruff: noqa: PTH112, PTH208
-
 from __future__ import annotations
 
 import os
 
+from verdigris.sandbox.process_table import close_all_but
+
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     Held = dict[str, int]
     """Folders, each with the descriptor of its lock."""
@@ -24,9 +23,7 @@ MOST = 16
 
 A command with more rooms removes the others at once, to save disk space.
 """
-_STANDARD = 3
 _POLITE = 10
-_DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
 
 
 class _Waiting:
@@ -72,20 +69,11 @@ def remove_behind() -> None:
     try:
         os.setsid()
         os.nice(_POLITE)
-        _close_all_but(held.values())
+        # Who waits for the end of our output must not wait for this process.
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(nowhere, number)
+        close_all_but(set(held.values()))
         _waiting.remove(held)
     finally:
         os._exit(0)
-
-
-def _close_all_but(kept: Iterable[int]) -> None:
-    """Closes our descriptors: who waits for the end of our output must not wait for this process."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in range(_STANDARD):
-        os.dup2(nowhere, number)
-    folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))
-    for number in {int(name) for name in os.listdir(folder)}.difference(range(_STANDARD), kept):
-        try:
-            os.close(number)
-        except OSError:
-            continue  # the descriptor that listed the folder is closed by now

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 NAME = "confined"
-SHELL, PROCESSES, RUN, NETWORK = "shell", "processes", "run", "network"
-"""An agent's shell; whether its processes are apart; runs of the project's code; whether those have a
-network of their own."""
+SHELL, PROCESSES, RUN, NETWORK, TABLE = "shell", "processes", "run", "network", "table"
+"""An agent's shell; whether its processes are apart; runs of the project's code; whether those have a network
+and a process table of their own."""
 _ORDER = ("", "plain", "own", "mapped")
 _STRONGEST = _ORDER[-1]
 _EVERY = ("", "")
@@ -58,6 +58,7 @@ def _weaker(kind: str, before: str, way: str) -> str:
         PROCESSES: "an agent's processes were kept apart and",
         RUN: "runs were",
         NETWORK: "runs had a network of their own and were",
+        TABLE: "runs had a process table of their own and were",
     }
     now = f"only the weaker way `{way}` works" if way else "no way works"
     return f"{what[kind]} confined here by the way `{before}`, and now {now}, so nothing was run"

@@ -229,30 +229,36 @@ class Mapper:
     def __init__(self, below: int | None = None) -> None:
         """`below`: a descriptor of the user namespace in which ours is made; None: the current one."""
         self.below = below
-        subject = os.getpid()
         maps = {name: identity_map(name) for name in IDS}
         wait, self.go = os.pipe()
+        self.answer, tell = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.go)
-            _map_when_told(subject, maps, wait, below)
+            _map_when_told(maps, wait, tell, below)
         os.close(wait)
+        os.close(tell)
 
-    def enter(self) -> None:
-        """Moves this process into a new user namespace, in which it cannot undo its mounts."""
+    def enter(self, number: int) -> None:
+        """Moves this process into a new user namespace, in which it cannot undo its mounts.
+
+        `number`: its number in the process table of the one that maps.
+        """
         try:
             if self.below is None:
                 unshare(CLONE_NEWUSER | CLONE_NEWNS)
             else:
                 join(self.below, CLONE_NEWUSER)
                 unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC)
-            os.write(self.go, b".")
+            os.write(self.go, str(number).encode())
+            failed = int(os.read(self.answer, 16) or errno.ECHILD)
         finally:
             os.close(self.go)
-            _, status = os.waitpid(self.pid, 0)
-        if status != 0:
-            number = os.waitstatus_to_exitcode(status)
-            raise OSError(number, f"its ids could not be set: {os.strerror(number)}")
+            os.close(self.answer)
+            if os.getpid() == number:  # else it is the child of the process that forked us
+                os.waitpid(self.pid, 0)
+        if failed:
+            raise OSError(failed, f"its ids could not be set: {os.strerror(failed)}")
 
 
 def identity_map(name: str) -> str:
@@ -265,19 +271,20 @@ def identity_map(name: str) -> str:
     return "\n".join(f"{first} {first} {count}" for first, _, count in extents)
 
 
-def _map_when_told(subject: int, maps: dict[str, str], wait: int, below: int | None) -> None:
-    code = 1
+def _map_when_told(maps: dict[str, str], wait: int, tell: int, below: int | None) -> None:
+    failed = errno.EPERM
     try:
-        if os.read(wait, 1):
+        if subject := os.read(wait, 16):
             if below is not None:
                 join(below, CLONE_NEWUSER)
             for name, lines in maps.items():
-                _write(f"/proc/{subject}/{name}", lines)
-            code = 0
+                _write(f"/proc/{int(subject)}/{name}", lines)
+            failed = 0
     except OSError as error:
-        code = error.errno or 1
+        failed = error.errno or failed
     finally:
-        os._exit(code)
+        os.write(tell, str(failed).encode())
+        os._exit(0)
 
 
 def _write(path: str, text: str) -> None:

@@ -56,6 +56,11 @@ NETWORK = Safeguard(
     "`room.network` is what a run gets.",
     "Runs reach the machine's network, and the verdict says so.",
 )
+PROCESSES = Safeguard(
+    "process namespaces",
+    "A run sees, signals and leaves behind no process but its own.",
+    "A run can see and end your processes, and leave processes behind; the verdict says so.",
+)
 ATTRIBUTES = Safeguard(
     "mount attributes (Linux 5.12)",
     "All mounts become read-only at once.",
@@ -65,6 +70,7 @@ _PROBES: dict[Safeguard, Callable[[Availability], bool]] = {
     MOUNTS: lambda found: found.ok,
     USERS: lambda found: found.way in {"own", "mapped"},
     NETWORK: lambda found: found.ok and found.network,
+    PROCESSES: lambda found: found.ok and found.processes,
     ATTRIBUTES: lambda _: _has_mount_attributes(),
 }
 SAFEGUARDS = tuple(_PROBES)

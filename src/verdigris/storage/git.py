@@ -71,7 +71,7 @@ class Git:
     """A private index, instead of the user's."""
     held: int | None = None
     """The descriptor of a lock that git inherits, so that it holds the lock even if we are killed."""
-    confine: Callable[[], None] | None = None
+    confine: Callable[[], object] | None = None
 
     def with_index(self, index: Path, held: int | None = None) -> Git:
         return replace(self, index=index, held=held)
@@ -243,7 +243,7 @@ def _start_confined(
     root: Path,
     env: Mapping[str, str],
     kept: Sequence[int],
-    confine: Callable[[], None],
+    confine: Callable[[], object],
 ) -> Callable[[bytes], Output]:
     from subprocess import PIPE, Popen
 

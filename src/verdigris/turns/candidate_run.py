@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import Answers, question_turn
-from verdigris.checks.evidence import rewritten_oracle, run_events, suite_event, suite_names, test_events
+from verdigris.checks.evidence import rewritten_files, run_events, suite_event, suite_names, test_events
 from verdigris.checks.observation import Candidate, difference, source_roots
 from verdigris.checks.suite_tests import collect_tests, collected_event, compare_suites, known_tests
 from verdigris.core.events import Formatted, Formatting
@@ -58,7 +58,7 @@ class Trial:
     moved: tuple[str, ...] = ()
     """Source that changed while the tests ran."""
     rewritten: tuple[str, ...] = ()
-    """Frozen files that the run itself wrote to, without effect outside."""
+    """Source and frozen files that the run itself wrote."""
     seqs: Mapping[str, int] = field(default_factory=dict)
     """Native id → the event that records its run."""
     suite: SuiteRun | None = None
@@ -95,7 +95,7 @@ def _try_in_room(
     recorded = project.record(*run_events(project, state, report, runs, asked, claimed))
     seqs = {record.data["native_id"]: record.seq for record in recorded if record.type == "test_run"}
     moved = tuple(c.path for c in during.source)
-    rewritten = rewritten_oracle(project, report)
+    rewritten = rewritten_files(project, report)
     trial = Trial(tree, report, drift=during.oracle, moved=moved, rewritten=rewritten, seqs=seqs)
     passed = {r.native_id for r in report.results if r.status is Status.PASS}
     untrusted = report.ended is not RunEnd.FINISHED or moved or during.oracle or rewritten

@@ -11,7 +11,7 @@ from verdigris.checks.acceptance import question_refactor
 from verdigris.checks.coverage import added_lines
 from verdigris.checks.evidence import (
     about_the_run,
-    rewritten_oracle,
+    rewritten_files,
     run_events,
     suite_event,
     suite_names,
@@ -254,7 +254,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
-        rewritten=rewritten_oracle(project, report),
+        rewritten=rewritten_files(project, report),
         undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )

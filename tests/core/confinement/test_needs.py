@@ -90,7 +90,7 @@ def test_a_need_is_told_once_and_not_when_it_is_met() -> None:
 
 
 def test_a_file_that_only_the_real_home_has() -> None:
-    path = "/tmp/tdd-room.0a1b2c/own/home/.shoprc"
+    path = "/tmp/tdd.0a1b2c/home/.shoprc"
     lacking = report(result("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'"))
     assert keys(needs(lacking, SET, Settings())) == [("room.env", "HOME")]
     assert needs(lacking, SET, Settings(room_env=("HOME",))) == ()

@@ -88,11 +88,11 @@ def test_a_report_and_what_is_lost_are_named_together() -> None:
 
 def test_all_that_a_person_has_to_write_is_named_before_one_run_of_all_that_waits_for_it() -> None:
     other = replace(RED, test_id="u.py::b", native_id="u.py::b")
-    state = replace(BUGGED, reds={"u.py::b": other, "old.py::b": KNOWN})
+    state = replace(BUGGED, reds={"u.py::b": other, "old.py::b": KNOWN}, unloaded={"v.py": "tree"})
     facts = TreeFacts(losses=("u.py:3: removed: was `x`",), unparsed=("a.py",))
     told = (
         "revise the test at t.py:3, put back what u.py lost, mend a.py, which does not parse, "
-        "then `tdd test t.py::a u.py::b` (or, if the test is right, `tdd test-bug close b1`)"
+        "then `tdd test t.py::a u.py::b v.py` (or, if the test is right, `tdd test-bug close b1`)"
     )
     assert next_move(state, facts) == told
 

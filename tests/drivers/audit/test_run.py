@@ -203,7 +203,7 @@ def test_a_regression_that_does_not_repeat_blames_nobody(
 def test_without_a_sandbox_the_audit_says_how_to_have_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environment, "possible", lambda _: Availability(None, "", ()))
+    monkeypatch.setattr(environment, "possible", lambda _: Availability(None, disk=False, abilities=()))
     with pytest.raises(ToolMissing) as told:
         audit(begin(tmp_path / "repo").root, AuditRequest(Selection("HEAD")))
     assert told.value.exit_code == 69

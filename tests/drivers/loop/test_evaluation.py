@@ -334,7 +334,7 @@ def test_a_test_driven_program_counts_the_candidates_tests_with_the_bases_evalua
 def test_without_a_sandbox_nothing_is_measured_and_nothing_is_held_against_the_candidate(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    none = Availability(None, "", (Ability("namespaces", ok=False, why="not here"),))
+    none = Availability(None, disk=False, abilities=(Ability("namespaces", ok=False, why="not here"),))
     monkeypatch.setattr("verdigris.drivers.loop.evaluation.possible", lambda _: none)
     found = bench.measure()
     assert isinstance(found, EvaluationFailed)

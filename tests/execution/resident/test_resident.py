@@ -24,7 +24,7 @@ from verdigris.execution.resident.resident import (
     read_note,
     stop,
 )
-from verdigris.execution.room import Terms
+from verdigris.execution.room import Sandbox, Terms
 from verdigris.sandbox import child
 from verdigris.sandbox.syscalls import enter_namespaces
 
@@ -71,7 +71,7 @@ def private(root: Path) -> Iterator[str]:
 def described(private: str, key: str = "one", **fields: Any) -> Resident:
     root = Path(private).parents[3]
     found = child.available()
-    terms = Terms(str(root), str(root / ".git/tdd"), (found.way, found.place), "none", ())
+    terms = Terms(str(root), str(root / ".git/tdd"), Sandbox(found.way, found.disk), "none", ())
     argv = (sys.executable, "-I", "-S", "-c", PROGRAM)
     given = {"greeting": {"load": []}, **fields}
     program = ResidentProgram(terms, argv, str(root), given.pop("env", None))

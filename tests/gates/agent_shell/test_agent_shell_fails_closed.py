@@ -96,10 +96,8 @@ def test_a_person_may_accept_it_and_no_agent(one: Shelled) -> None:
     assert done.out == "3\n3\n1\n=2=\n0\nran\n", done
     (accepted,) = one.world.events(WeakerAccepted)
     assert isinstance(accepted, WeakerAccepted)
-    assert (dict(accepted.ways), accepted.why) == (
-        {"shell": "", "processes": "", "run": "", "network": ""},
-        "a new container",
-    )
+    ways = dict.fromkeys(("shell", "processes", "run", "network", "table"), "")
+    assert (dict(accepted.ways), accepted.why) == (ways, "a new container")
     (one.private / NAME).unlink()
     assert "Read-only" in one.run("touch tdd.yaml").err, "what can be confined again is"
 

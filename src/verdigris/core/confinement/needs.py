@@ -60,7 +60,7 @@ def _find_in_home(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 _ABOUT_VARIABLES = re.compile(
     r"env|variable|not set|unset|must be set|undefined|missing|required", re.IGNORECASE
 )
-_NEW_HOME = re.compile(r"/tdd-room\.\w+/own/home/")
+_NEW_HOME = re.compile(r"/tdd\.\w+/home/")
 _OUT_OF_REACH = (
     "Connection refused",
     "Network is unreachable",

@@ -286,7 +286,8 @@ def _next_text(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     bugs = [*state.test_bugs.values()][:_NAMED]
     wrong = [bug for bug in bugs if bug.id not in facts.revised]
     waiting = [next(iter(bug.tests), bug.places[0].rpartition(":")[0]) for bug in bugs]
-    run = run_command((*waiting, *(red.test_id for red in state.brought_reds)) if bugs else ())
+    reds = (red.test_id for red in state.reds.values() if not red.known)
+    run = run_command((*waiting, *reds, *state.unloaded) if bugs else ())
     texts, way_out = [], ""
     if wrong:
         places = list(dict.fromkeys(bug.places[0] for bug in wrong))

@@ -160,8 +160,8 @@ def judge_answers(
 
 def describe_rewrite(path: str) -> str:
     return (
-        f"{path} is frozen, and the test run itself wrote to it; if the tests make that file, name it under"
-        " `generated` in tdd.yaml"
+        f"the test run itself wrote {path}, so what it judged is not the tree on disk; have it write to a"
+        " temporary folder, or name the file under `generated` in tdd.yaml"
     )
 
 
@@ -245,7 +245,7 @@ class Restructured:
     tools: tuple[Tool, ...] = ()
     moved: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
-    """Test data and specs that the run itself wrote to, without effect outside."""
+    """Source, tests, data and specs that the run itself wrote."""
     undermined: tuple[str, ...] = ()
     """Parts of the foundation that changed since the beginning."""
     noted: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _socket
 import os
 
+from verdigris.core.value import replace
 from verdigris.execution.children import Child, Started
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.entry import enter
@@ -178,7 +179,9 @@ def _fork_maker(
     if maker == 0:
         try:
             os.chdir(cwd)
-            enter(confining.confinement, confining.way, lambda _: None, below=below)
+            # A process table cannot be joined, and ends with its first process.
+            made = replace(confining.confinement, processes=False)
+            enter(made, confining.way, lambda _: None, below=below)
             use(
                 {
                     name: os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC)

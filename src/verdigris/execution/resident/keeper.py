@@ -233,14 +233,15 @@ class Keeper:
         write_note(self.kept["folder"], self.kept["key"], ready=self.ready, refused=self.refused)
 
 
-def _live_equipment(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confinement] | None:
-    """Equipment that shows the worktree itself instead of an overlay; see `live` of `Resident`."""
-    if shadowed is None:
-        return None
+def _live_equipment(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confinement]:
+    """Equipment that shows the worktree itself instead of an overlay; see `live` of `Resident`.
+
+    A resident stays in the machine's process table: its runs are in other rooms, and see that table there.
+    """
 
     def equip(confinement: Confinement, folders: Folders) -> Confinement:
-        shadows = tuple((folder, folder, *folders.shadow()) for folder in shadowed)
-        return replace(confinement, live=True, shadows=shadows)
+        shadows = tuple((folder, folder, *folders.pair()) for folder in shadowed or ())
+        return replace(confinement, live=shadowed is not None, shadows=shadows, processes=False)
 
     return equip
 

@@ -37,6 +37,7 @@ import sys
 import time
 
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
+from verdigris.sandbox.process_table import close_all_but
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
 if TYPE_CHECKING:
@@ -271,23 +272,13 @@ def _start(kept: bytes, lock: int) -> None:
                 os.dup2(nowhere, 1)
                 os.dup2(nowhere, 2)
                 os.chdir("/")
-                _close_others()
+                close_all_but({HELD})  # above all locks of this command
                 os.set_inheritable(HELD, True)
                 os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", _KEEP, _PACKAGES])  # noqa: S606 - ourselves
         finally:
             os._exit(0)
     os.close(written)
     os.waitpid(between, 0)
-
-
-def _close_others() -> None:
-    """Closes descriptors that the keeper must not inherit, above all locks of this command."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) > HELD:
-            try:
-                os.close(int(name))
-            except OSError:
-                continue  # the descriptor that listed the folder is closed by now
 
 
 def stamp_of(path: str) -> str:

@@ -14,7 +14,6 @@ from verdigris.execution.test_selection import answer_of
 from verdigris.execution.tools.registry import BuildRequest, find_tool, tool_of
 from verdigris.execution.tools.runs import Prepared, RunPlace, run_in_room, take_reports
 from verdigris.runners.registry import Words, download_advice, fill_command, kind_of, reports
-from verdigris.sandbox.folders import Folders
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from verdigris.execution.tools.registry import TestTool
     from verdigris.execution.tools.runs import Ran
     from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest, Toolset
+    from verdigris.sandbox.folders import Folders
 
 _LEAST = 0.1
 
@@ -29,7 +29,8 @@ _LEAST = 0.1
 def call_tool(asked: TestCall) -> TestReport:
     """Runs tests by a tool. It can neither trace lines nor run sets of variants: the report has none."""
     tools = _tools(asked)
-    folders = Folders(terms_of(asked.project).place)
+    terms = terms_of(asked.project)
+    folders = (terms.unconfined_terms() if asked.bare else terms).folders()
     try:
         found = _run(asked, tools, folders)
     finally:
@@ -91,7 +92,7 @@ def _prepare_build(asked: TestCall, tools: Toolset, request: TestRequest, folder
     equipment = RoomEquipment(
         env=tools.env,
         needed=tuple(map(os.path.dirname, tools.programs)),
-        writable=(folders.own,),
+        writable=((folders.kept, folders.own),),
         shadowed=tuple((folder, folder) for folder in tools.reads),
     )
     tool = tool_of(asked.stack.runner)
@@ -129,7 +130,7 @@ def _carry_out(
 
 
 def _answer(call: RunnerCall, done: Ran, folders: Folders) -> RunnerAnswer:
-    return replace(answer_of(call, done.finished), reports=take_reports(folders.cache))
+    return replace(answer_of(call, done.finished), reports=take_reports(folders.reports))
 
 
 def _use_command(call: RunnerCall, words: Words, lead: int) -> RunnerCall:

@@ -25,6 +25,7 @@ from verdigris.execution.tools.runs import Ran
 from verdigris.runners.node.report import REPORT
 from verdigris.runners.reporter.verdigris_reporter.line import Broken
 from verdigris.sandbox.child import Confining
+from verdigris.sandbox.folders import outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,17 +113,19 @@ def _connect(folder: str, key: str) -> tuple[MessageLine, int] | None:
 
 def _run_in_room(call: RunnerCall, place: RunPlace, line: MessageLine, user: int, times: _Times) -> Ran:
     line.send({"hello": True})
-    shared = str(_answer(line, _PATIENCE)["tmp"])
-    equipment = replace(place.equipment, writable=(*place.equipment.writable, shared))
+    at = str(_answer(line, _PATIENCE)["tmp"])
+    rooms = terms_of(place.project).place
+    shared = outside(rooms, at)
+    equipment = replace(place.equipment, writable=(*place.equipment.writable, (shared, at)))
     with room(place.project, call.argv, equip=equipment.add_to) as made:
         made.env |= place.equipment.env
         begun = time.monotonic()
         report = Path(shared, Path(call.env[REPORT]).name)
         try:
-            _ask(call, line, made, user, str(report))
+            _ask(call, line, made, user, f"{at}/{report.name}")
             end = _wait_for_end(line, report, times)
             if report.is_file():
-                Path(call.env[REPORT]).write_bytes(report.read_bytes())
+                Path(outside(rooms, call.env[REPORT])).write_bytes(report.read_bytes())
             elif end:
                 raise Unclear
         finally:

@@ -238,7 +238,7 @@ def confine(
     # Through the new mounts: what was held from before leads past them.
     os.chdir(cwd)
     if mapper is not None:
-        mapper.enter()
+        mapper.enter(os.getpid())
     elif way == "mapped":
         unshare(CLONE_NEWUSER | CLONE_NEWNS)
     elif way == "own" and apart:

@@ -43,6 +43,7 @@ from verdigris.gates.agent_shell.confinement import (
 from verdigris.gates.agent_shell.launcher import launcher, own_paths, write_launcher
 from verdigris.sandbox import strength
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
+from verdigris.sandbox.folders import ROOMS
 from verdigris.sandbox.process_space import make_apart
 from verdigris.sandbox.syscalls import IDS, identity_map, ways
 from verdigris.storage.path_folders import guarded_files, split_path
@@ -187,7 +188,8 @@ def refresh(root: str, private: str) -> ShellCard:
         card = ShellCard(root, "", (), log_position(control), around=around)
     else:
         log = log_position(control)  # before the state is read: what is appended meanwhile makes a new card
-        for folder in (project.repo.private, project.repo.lock("").parent):
+        repo = project.repo
+        for folder in (repo.private, repo.lock("").parent, repo.control / ROOMS):
             folder.mkdir(parents=True, exist_ok=True)
         git_regions.make_switches(project.repo)
         if launcher(project.repo).exists():
@@ -204,7 +206,8 @@ def refresh(root: str, private: str) -> ShellCard:
 def protection(project: Project, phase: Phase | None = None) -> tuple[tuple[str, int], ...]:
     """Absolute path and kind of each mount, a folder before what is in it; as in the phase that it is in."""
     control = str(project.repo.control)
-    masked = {f"{control}/store": MASKED, f"{control}/{LOCKS}": MASKED, f"{control}/{LOG_LOCK}": DISK}
+    masked = {f"{control}/{name}": MASKED for name in ("store", LOCKS, ROOMS)}
+    masked[f"{control}/{LOG_LOCK}"] = DISK
     planned = {path: KINDS[kind] for path, kind in plan_mounts(regions(project, phase)).items()}
     planned = dict.fromkeys(_compared(project), ANCHOR) | planned
     return (*sorted(planned.items()), *masked.items(), *((disk, DISK) for disk in _disks()))

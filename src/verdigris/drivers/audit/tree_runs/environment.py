@@ -149,7 +149,9 @@ def call_tool(project: Project, call: InstallCall) -> str | None:
         folder.mkdir(parents=True, exist_ok=True)
     networked = replace(project, settings=replace(project.settings, room_network="host"))
     equipment = RoomEquipment(
-        needed=(str(Path(call.argv[0]).parent),), writable=tuple(map(str, call.writable)), placed=call.placed
+        needed=(str(Path(call.argv[0]).parent),),
+        writable=tuple((str(folder), str(folder)) for folder in call.writable),
+        placed=call.placed,
     )
     with room(networked, call.argv, equip=equipment.add_to) as made:
         own = {name: text for name, text in os.environ.items() if name.upper().startswith(_HANDED)}
