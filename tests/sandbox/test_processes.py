@@ -58,9 +58,21 @@ hidden = start(bound=True, hidden=True, apart=False)
 drop_all_but(frozenset())
 try: os.stat(f"/proc/{hidden}/ns/mnt"); seen = True
 except OSError: seen = False
-print(json.dumps([seen, processes.living({"mnt 1"}) == {"mnt 1"}, processes.kill("mnt 1"), lives(hidden)]))
+living = processes.living({"mnt 1"}, kept=False)
+print(json.dumps([seen, living == {"mnt 1"}, processes.kill("mnt 1"), lives(hidden)]))
 """
     assert run(code) == [False, True, 0, True]
+
+
+def test_below_a_keeper_it_lives_too_and_elsewhere_it_is_no_doubt() -> None:
+    code = """
+hidden = start(bound=True, hidden=True, apart=False)
+keeper, other = processes.identity(1), processes.identity(hidden)
+drop_all_but(frozenset())
+said = [processes.may_hide("mnt 1", keeper), processes.may_hide("mnt 1", other)]
+print(json.dumps([*said, len(processes.living({"mnt 1"}, kept=True)), lives(hidden)]))
+"""
+    assert run(code) == [True, False, 0, True]
 
 
 def test_one_of_the_namespace_is_killed_and_no_other() -> None:
@@ -79,7 +91,7 @@ def test_one_with_the_same_number_of_a_namespace_is_not_a_calls() -> None:
 free = start(bound=False, hidden=False, apart=True)
 bound = start(bound=True, hidden=False, apart=True)
 keeper = processes.identity(bound)
-said = [processes.living({namespace(free)}) == {namespace(free)}]
+said = [processes.living({namespace(free)}, kept=True) == {namespace(free)}]
 said += [processes.kill(namespace(free)), processes.kill(namespace(bound), keeper)]
 processes.kill_all(keeper)
 print(json.dumps([*said, lives(free), lives(bound)]))

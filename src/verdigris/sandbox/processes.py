@@ -80,10 +80,14 @@ class Namespaces:
             os._exit(code)
 
 
-def living(wanted: set[str]) -> set[str]:
-    """Those of the namespaces in which a process lives, or may live; also in one that was made inside."""
+def living(wanted: set[str], *, kept: bool) -> set[str]:
+    """Those of the namespaces in which a process lives, or may live; also in one that was made inside.
+
+    `kept`: they have a keeper, and `may_hide` tells more of those that cannot be looked at.
+    """
+    doubted = set() if kept else {_HIDDEN}
     for _ in range(_LOOKS):
-        seen = {name for _, found in _inside({*wanted, _HIDDEN}) for name in found}
+        seen = {name for _, found in _inside(wanted | doubted) for name in found}
         if wanted <= seen or _HIDDEN not in seen:
             return wanted & seen
         time.sleep(_ENDING)
@@ -134,8 +138,8 @@ def may_hide(namespace: str, keeper: str, spared: str = "") -> bool:
         before, now = dict(_below(keeper)), dict(_below(keeper))
         if any(namespace in found and _mounts(found) != {spared} for found in now.values()):
             return True
-        # Who ended, and is awaited by nobody, stays.
-        if {pid for pid, found in now.items() if not found} <= {pid for pid in before if not before[pid]}:
+        ended, had_ended = ({pid for pid in seen if not seen[pid]} for seen in (now, before))
+        if ended <= had_ended and {_HIDDEN} not in now.values():  # who ended, and is awaited by nobody, stays
             return False
         time.sleep(_ENDING)
     return True
@@ -149,7 +153,7 @@ def _below(keeper: str) -> Iterator[tuple[str, set[str]]]:
         try:
             found = _namespaces(pid, mine)
         except OSError:
-            found = _of_its_threads(pid, mine)
+            found = _of_its_threads(pid, mine) or ({_HIDDEN} if _is_hidden(pid) else set())
         yield pid, found
         below += _children(pid)
 

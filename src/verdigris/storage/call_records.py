@@ -210,7 +210,10 @@ def living(records: Sequence[CallRecord]) -> list[CallRecord]:
     from verdigris.sandbox import processes
 
     possible = [record for record in named if not record.keeper or processes.is_there(record.keeper)]
-    found = processes.living({record.namespace for record in possible}) if possible else set()
+    found: set[str] = set()
+    for kept in (True, False):
+        if wanted := {record.namespace for record in possible if bool(record.keeper) is kept}:
+            found |= processes.living(wanted, kept=kept)
     return [record for record in possible if record.namespace in found or _may_hide(record)]
 
 

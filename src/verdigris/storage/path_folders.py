@@ -13,7 +13,9 @@ TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping
 
-ACTIVATION, INTERPRETER, OWN = "activate", "python", "tdd"
+ACTIVATION, OWN = "activate", "tdd"
+_INTERPRETER = b"python"
+"""The program: a link to it in an environment, and the first line of the tools there."""
 _FIRST_LINE = 128
 _SYSTEM = ("/usr/", "/bin", "/sbin")
 """These lead to no worktree, so that most calls look at nothing."""
@@ -42,7 +44,7 @@ class PathFolders:
     def _undo(self, path: str, elsewhere: Iterable[str]) -> Iterable[str]:
         name, before = os.path.basename(path), self.before.get(path)
         persons = is_persons(name, elsewhere)
-        if before and (persons or name.startswith(INTERPRETER)):
+        if before and (persons or os.fsencode(name).startswith(_INTERPRETER)):
             _remove(path)
             os.symlink(before, path)
             yield f"{path} was put back: it leads to a program that a person runs"
@@ -119,7 +121,7 @@ def _is_in_python(path: str) -> bool:
             line = file.readline(_FIRST_LINE)
     except OSError:
         return False
-    return line.startswith(b"#!") and b"python" in line
+    return line.startswith(b"#!") and _INTERPRETER in line
 
 
 def _remove(path: str) -> None:
