@@ -39,7 +39,8 @@ def state_of(pid: int) -> str:
 @pytest.fixture
 def server(one: Shelled) -> Iterator[int]:
     """A process that outlives its call."""
-    pid = int(one.run("sleep 600 > /dev/null 2>&1 & echo $!").out)
+    one.run("sleep 600 > /dev/null 2>&1 &")
+    (pid,) = open_calls.processes_of_calls(str(one.private))
     yield pid
     os.kill(pid, signal.SIGCONT)
     os.kill(pid, signal.SIGKILL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import stat
 import traceback
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.trees import copy_tree, read, walk
+from support.trees import copy_tree, read, remove_tree, walk
 from support.turns import World
 from verdigris.storage.project import Project
 from verdigris.storage.snapshots import disk
@@ -101,7 +100,7 @@ def rehearse(
         if again:
             operate(copy)
             assert standing(copy) == resting[-1], f"killed at step {step}"
-        shutil.rmtree(copy.root)
+        remove_tree(copy.root)
     return Rehearsed(steps.count, resting, after)
 
 

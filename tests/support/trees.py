@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def _copy_folder(source: str, target: str) -> None:
             to = f"{target}/{entry.name}"
             if entry.is_symlink():
                 os.symlink(os.readlink(entry.path), to)
+            elif entry.path.endswith("/tdd/rooms"):
+                os.makedirs(to, exist_ok=True)  # what lies there is about to be removed
             elif entry.is_dir():
                 _copy_folder(entry.path, to)
             else:
@@ -57,3 +60,9 @@ def _copy_file(source: str, target: str, status: os.stat_result) -> None:
 def _stamp(path: str, status: os.stat_result) -> None:
     os.chmod(path, status.st_mode & 0o7777)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def remove_tree(folder: Path) -> None:
+    """Rooms may be removed meanwhile by those that made them."""
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
+from support.trees import remove_tree
 from walk.following import follow
 from walk.handwriting import Hand, marks
 from walk.laws import (
@@ -174,14 +174,14 @@ class Journey(RuleBasedStateMachine):
             copies = copy_places(self.places, stage)
             self.complain(follow(copies[self.at], self.hand, self.is_known))
         finally:
-            shutil.rmtree(stage)
+            remove_tree(stage)
 
     def teardown(self) -> None:
         try:
             if not self.failed:
                 self.complain(follow(self.here, self.hand, self.is_known))
         finally:
-            shutil.rmtree(self.folder)
+            remove_tree(self.folder)
 
     # -- where lines are ----------------------------------------------------------------------------
 

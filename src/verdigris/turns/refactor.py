@@ -342,9 +342,8 @@ def _way_out(verdict: Verdict, seen: Restructured) -> str:
         return _PUT_BACK
     if verdict.kind is Kind.TAMPERED and seen.frozen:
         named = ", ".join(seen.frozen[:_NAMED])
-        losses = (
-            give_up_losses(tuple(map(str, seen.findings)), then="tdd refactor end") if seen.findings else ""
-        )
+        lost = tuple(f"{loss.path}:{loss.line}: {loss.what}" for loss in seen.findings)
+        losses = give_up_losses(lost, then="tdd refactor end") if lost else ""
         return f"put {named} back, {losses or 'then `tdd refactor end` (or `tdd refactor abort`)'}"
     if verdict.kind is Kind.WEAKENED and seen.findings:
         return give_up_losses(verdict.reasons, then="tdd refactor end")
