@@ -55,7 +55,7 @@ def test_a_report_in_red_is_only_recorded(world: World) -> None:
     done = reported(world, "tests/test_add.py:5")
     assert (done.aside, world.state.phase) == (None, Phase.RED)
     assert world.state.test_bugs[done.bug].places == ("tests/test_add.py:5",)
-    assert "revise the test at tests/test_add.py:5" in survey(world.project).next
+    assert "revise tests/test_add.py::" in survey(world.project).next
 
 
 def test_a_report_without_edits_just_goes_back_to_red(green: World) -> None:
@@ -129,13 +129,13 @@ def test_cases(a, b):
 
 def next_names_no_report(world: World) -> bool:
     said = survey(world.project).next
-    return "revise the test at" not in said and "test-bug" not in said
+    return not said.startswith("revise ") and "test-bug" not in said
 
 
 def test_a_corrected_test_that_passes_ends_its_report(world: World) -> None:
     world.write("tests/test_zero.py", "import calc\n\n\ndef test_zero():\n    assert calc.add(0, 0) == 1\n")
     reported(world, "tests/test_zero.py:5")
-    assert survey(world.project).next.startswith("revise the test at tests/test_zero.py:5")
+    assert survey(world.project).next.startswith("revise tests/test_zero.py::")
     world.write("tests/test_zero.py", world.read("tests/test_zero.py").replace("== 1", "== 0"))
     assert survey(world.project).next == "`tdd test tests/test_zero.py::test_zero`"
     assert world.test().passed

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 ACTS = 4
 """Commands and edits from any state to one where nothing is open."""
-_PLACE = re.compile(r"(tests/\S+?\.py):(\d+)")
+_TEST = re.compile(r"(tests/\w+\.py)::test_(f\d+)")
 _LOST = re.compile(r"put back what (.*) lost,")
-_REVISED = re.compile(r"(revise|correct) the tests? at [^`]*?, (?=then|put|mend)")
+_REVISED = re.compile(r"revise [^`]*?, (?=then|put|mend)")
 _UNPARSED = re.compile(r"mend ((?:\S+\.py(?:, )?)+), which")
 _MISSING = re.compile(r"put what is missing back, .* tdd revise (.*), with")
 _TEST_FILE = re.compile(r"tests/\w+\.py")
@@ -118,7 +118,7 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
     """An act of a person that a sentence asks for; False if it is none that we know."""
     if found := _PUT_BACK.match(move):
         return all(_put_back(place, path) for path in found[1].split(", ")) and _put_back_losses(place, move)
-    if re.match(r"(revise|correct) the test|put back what|mend ", move):
+    if re.match(r"revise |put back what|mend ", move):
         return _correct_tests(place, hand, move) and _put_back_losses(place, move) and _mend(place, move)
     if re.match(r"(drop it|end it|finish it)", move):
         return True
@@ -168,12 +168,10 @@ def _restructure(place: Place) -> bool:
 
 def _correct_tests(place: Place, hand: Hand, move: str) -> bool:
     found = _REVISED.match(move)
-    for path, line in _PLACE.findall(found[0] if found else ""):
-        names = _test_at(place.read(path), int(line))
+    for path, name in _TEST.findall(found[0] if found else ""):
         module = path.removeprefix("tests/test_").removesuffix(".py")
-        for name in names:
-            block = hand.test(module, name, int(name[1:]))
-            place.write(path, with_changed(place.read(path), f"test_{name}", block))
+        block = hand.test(module, name, int(name[1:]))
+        place.write(path, with_changed(place.read(path), f"test_{name}", block))
     return True
 
 
@@ -183,10 +181,6 @@ def _mend(place: Place, move: str) -> bool:
     for path in found[1].split(", ") if found else ():
         place.write(path, without(resolved(place.read(path)), "broken"))
     return True
-
-
-def _test_at(text: str, line: int) -> list[str]:
-    return re.findall(r"^def test_(f\d+)", "\n".join(text.splitlines()[:line]), re.MULTILINE)[-1:]
 
 
 def _put_back(place: Place, path: str) -> bool:

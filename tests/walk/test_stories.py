@@ -522,3 +522,14 @@ def test_a_refactor_names_all_that_has_to_be_put_back_at_once(story: Story) -> N
     assert told is not None
     assert told.startswith("put tdd.yaml back, put back what pytest.ini lost, then `tdd refactor end`; or")
     story.next_leads_on()
+
+
+def test_a_report_whose_line_has_moved_leads_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    text = story.here.read("tests/test_a.py")
+    story.write(
+        "tests/test_a.py",
+        text.replace("def test_f1", f"{story.walk.hand.test('a', 'f8', 8)}\n\n\ndef test_f1"),
+    )
+    story.next_leads_on()

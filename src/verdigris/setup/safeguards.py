@@ -58,8 +58,9 @@ NETWORK = Safeguard(
 )
 PROCESSES = Safeguard(
     "process namespaces",
-    "A run sees, signals and leaves behind no process but its own.",
-    "A run can see and end your processes, and leave processes behind; the verdict says so.",
+    "A run, and an agent's command, sees and signals no process but its own; a run leaves none behind.",
+    "A run, or an agent's command, can see and end your processes; a run can leave some behind, and the"
+    " verdict says so.",
 )
 ATTRIBUTES = Safeguard(
     "mount attributes (Linux 5.12)",

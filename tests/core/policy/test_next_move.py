@@ -473,7 +473,7 @@ def carried_out(world: World, text: str) -> World:
         return world.wrote(place[1].rstrip(","), WRITTEN)
     if text.startswith("edit the claimed source"):
         return typed(world.wrote(SOURCE, RIGHT), "tdd settle")
-    if text.startswith("revise the test"):
+    if text.startswith("revise tests/"):
         lost = re.search(r", put back what (\S+) lost,", text)
         return revised(world.wrote(lost[1], WRITTEN) if lost else world, text)
     if text.startswith("restructure"):
@@ -486,7 +486,7 @@ def carried_out(world: World, text: str) -> World:
 def revised(world: World, text: str) -> World:
     """The run that follows ends the report, however the revised test ends."""
     first, _ = re.findall(r"`([^`]+)`", text)
-    (path,) = re.findall(r"revise the test at (\S+):\d", text)
+    (path,) = re.findall(r"revise (\S+?)::", text)
     after = typed(world.wrote(path, REVISED if world.text(path) == WRITTEN else WRITTEN), first)
     assert not after.state.test_bugs
     return after

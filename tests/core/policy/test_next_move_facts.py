@@ -58,7 +58,7 @@ def test_a_red_that_does_not_count_says_what_to_correct(why: str, told: str) -> 
 
 
 def test_a_revised_test_of_a_report_is_run() -> None:
-    assert next_move(BUGGED).startswith("revise the test at t.py:3")
+    assert next_move(BUGGED).startswith("revise t.py::a")
     assert next_move(BUGGED, TreeFacts(revised=frozenset({"b1"}))) == "`tdd test t.py::a`"
 
 
@@ -66,21 +66,21 @@ def test_reports_are_named_together() -> None:
     bugs = {"b1": OpenTestBug("b1", ("t.py:3",), "", "x", ("t.py::a",))}
     bugs["b2"] = OpenTestBug("b2", ("t.py:8",), "", "x", ("t.py::b",))
     state = replace(STATE, test_bugs=bugs)
-    assert next_move(state).startswith("revise the tests at t.py:3, t.py:8, then `tdd test t.py::a t.py::b`")
+    assert next_move(state).startswith("revise t.py::a, t.py::b, then `tdd test t.py::a t.py::b`")
     half = next_move(state, TreeFacts(revised=frozenset({"b1"})))
-    assert half.startswith("revise the test at t.py:8, then `tdd test t.py::a t.py::b`")
+    assert half.startswith("revise t.py::b, then `tdd test t.py::a t.py::b`")
     assert next_move(state, TreeFacts(revised=frozenset(bugs))) == "`tdd test t.py::a t.py::b`"
 
 
-def test_a_place_with_two_reports_is_named_once() -> None:
+def test_a_test_with_two_reports_is_named_once() -> None:
     bugs = {name: OpenTestBug(name, ("t.py:3",), "", "x", ("t.py::a",)) for name in ("b1", "b2")}
     told = next_move(replace(STATE, test_bugs=bugs))
-    assert told.startswith("revise the test at t.py:3, then `tdd test t.py::a` (or")
+    assert told.startswith("revise t.py::a, then `tdd test t.py::a` (or")
 
 
 def test_a_report_and_what_is_lost_are_named_together() -> None:
     losses = ("u.py:3: removed: was `x`",)
-    told = "revise the test at t.py:3, put back what u.py lost, then `tdd test t.py::a` (or, if the test is "
+    told = "revise t.py::a, put back what u.py lost, then `tdd test t.py::a` (or, if the test is "
     assert next_move(BUGGED, TreeFacts(losses=losses)).startswith(told)
     told = "put back what u.py lost, then `tdd test t.py::a`; or a person gives it up"
     assert next_move(BUGGED, TreeFacts(losses=losses, revised=frozenset({"b1"}))).startswith(told)
@@ -91,7 +91,7 @@ def test_all_that_a_person_has_to_write_is_named_before_one_run_of_all_that_wait
     state = replace(BUGGED, reds={"u.py::b": other, "old.py::b": KNOWN}, unloaded={"v.py": "tree"})
     facts = TreeFacts(losses=("u.py:3: removed: was `x`",), unparsed=("a.py",))
     told = (
-        "revise the test at t.py:3, put back what u.py lost, mend a.py, which does not parse, "
+        "revise t.py::a, put back what u.py lost, mend a.py, which does not parse, "
         "then `tdd test t.py::a u.py::b v.py` (or, if the test is right, `tdd test-bug close b1`)"
     )
     assert next_move(state, facts) == told

@@ -314,7 +314,7 @@ def test_the_next_move_follows_the_state() -> None:
     denied = Deny("weakened", "lost", "put it back")
     assert next_move(reds(red()), TreeFacts(claimable=denied)) == "put it back"
     assert "tdd settle" in next_move(GREEN)
-    assert "revise the test at tests/t.py" in next_move(replace(reds(), test_bugs={"b1": bug}))
+    assert "revise tests/t.py" in next_move(replace(reds(), test_bugs={"b1": bug}))
     assert "tdd refactor end" in next_move(STATES["refactor"])
     assert "tdd on" in next_move(STATES["off"])
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
-    from verdigris.core.state import Claim, WorktreeState
+    from verdigris.core.state import Claim, OpenTestBug, WorktreeState
 
 
 def ended_reds(
@@ -290,8 +290,7 @@ def _next_text(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     run = run_command((*waiting, *reds, *state.unloaded) if bugs else ())
     texts, way_out = [], ""
     if wrong:
-        places = list(dict.fromkeys(bug.places[0] for bug in wrong))
-        texts.append(f"revise the test{'s' if len(places) > 1 else ''} at {', '.join(places)}")
+        texts.append(f"revise {', '.join(dict.fromkeys(map(_reported, wrong)))}")
         way_out = f" (or, if the test is right, `tdd test-bug close {wrong[0].id}`)"
     if facts.losses:
         texts.append(f"put back what {_files_of(facts.losses)[0]} lost")
@@ -300,6 +299,11 @@ def _next_text(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
         does = "does" if len(facts.unparsed) == 1 else "do"
         texts.append(f"mend {', '.join(facts.unparsed[:_NAMED])}, which {does} not parse")
     return f"{', '.join(texts)}, then `{run}`{way_out}" if texts else f"`{run}`"
+
+
+def _reported(bug: OpenTestBug) -> str:
+    """Its test by name: the line may be another one by now."""
+    return next(iter(bug.tests), bug.places[0])
 
 
 def run_command(test_ids: Iterable[str]) -> str:
