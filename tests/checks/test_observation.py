@@ -70,7 +70,7 @@ def by_agent(world: World) -> World:
     """A call of the agent has left its record, so that what git did may be its work."""
     calls = Path(folder_of(str(world.project.repo.private)))
     calls.mkdir(parents=True, exist_ok=True)
-    (calls / "1").write_bytes(b" " * 32 + b"git commit")
+    (calls / "1").write_bytes(b"+".ljust(65))
     return AgentsWorld(world.repo)
 
 

@@ -335,7 +335,9 @@ def test_nothing_that_git_started_outlives_an_agents_move(
     assert not open_calls.alive(str(forked.project.repo.private))
 
 
-def test_what_cannot_be_ended_is_a_known_call(forked: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_missed_among_descendants_is_ended_by_its_namespace(
+    forked: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("verdigris.execution.process.Descendants.end", lambda _: False)
     if not child.available().ok:
         pytest.skip("no namespaces here")
@@ -344,11 +346,9 @@ def test_what_cannot_be_ended_is_a_known_call(forked: World, monkeypatch: pytest
     forked.repo.git("config", "filter.x.smudge", "sh ./smudge.sh")
     forked.repo.write(".git/info/attributes", "theirs.py filter=x\n")
     agents(forked, "switch", "--quiet", "side")
-    private = str(forked.project.repo.private)
-    assert open_calls.alive(private)
-    os.kill(int(forked.read("pid")), signal.SIGKILL)
-    os.waitpid(int(forked.read("pid")), 0)
-    assert not open_calls.alive(private)
+    _, status = os.waitpid(int(forked.read("pid")), 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+    assert not open_calls.alive(str(forked.project.repo.private))
 
 
 def test_an_agent_without_the_gates_git_moves_nothing(forked: World) -> None:

@@ -8,7 +8,6 @@ from verdigris.core.events import GateInstalled, RedsEnded
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.conventions import decides_verdicts
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -65,6 +64,8 @@ def difference(project: Project, old: str, new: str) -> TreeDifference:
         if cls is PathClass.SWITCH and _is_by_the_gate(project, change):
             continue
         if cls is PathClass.SWITCH:
+            from verdigris.languages.conventions import decides_verdicts
+
             drifted, rest = decides_verdicts(change.path), False
         else:
             drifted, rest = (True, False) if cls in ORACLE else parts_differ(project, change, old, new)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from verdigris.core.confinement import TEMPORARY
 from verdigris.core.confinement.needs import surroundings
 from verdigris.core.paths import above
 from verdigris.core.value import replace, value
 from verdigris.sandbox.child import preexec
 from verdigris.sandbox.confinement import Confinement, is_inside
-from verdigris.sandbox.entry import RUN, TEMPORARY, temporary
+from verdigris.sandbox.entry import RUN, temporary
 from verdigris.sandbox.folders import ROOMS, Folders
 from verdigris.sandbox.memory import Memory
 from verdigris.sandbox.opens import LOST, Opens

@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.gates.agent_shell.git_regions import make_switches
-from verdigris.gates.agent_shell.places import places, relied_on
 from verdigris.gates.calls import Manner, Moment, readings
-from verdigris.storage import relied_files
-from verdigris.storage.held_processes import LONGEST, hold, let_go
+from verdigris.storage.call_records import is_any_call
 from verdigris.storage.open_calls import alive, open_edits
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
@@ -38,6 +35,10 @@ def decide_held(client: Client, raw: bytes, decide: Callable[[], Answer]) -> Ans
         private = str(find_repository(start).private)
     except (VerdigrisError, OSError):  # there is nothing to guard, and the decision says what is wrong
         return decide()
+    if not is_any_call(private) and not open_edits(private, ""):
+        return decide()
+    from verdigris.storage.held_processes import hold, let_go
+
     _end_earlier(private, call)
     astray = _may_be_led_astray(private, call)
     if astray and call.manner is not Manner.SHELL:
@@ -53,6 +54,9 @@ def decide_held(client: Client, raw: bytes, decide: Callable[[], Answer]) -> Ans
 
 def _end_earlier(private: str, call: HookCall) -> None:
     """Before the log is read. A guard that is left belongs to a tool that works beside this one."""
+    from verdigris.storage import relied_files
+    from verdigris.storage.held_processes import LONGEST, let_go
+
     relied_files.compare(private)
     match call.moment:
         case Moment.AFTER | Moment.FAILED:
@@ -85,13 +89,15 @@ def _may_be_led_astray(private: str, call: HookCall) -> bool:
 
 
 def _guard(private: str, start: Path, call: HookCall) -> None:
+    from verdigris.gates.agent_shell.git_regions import make_switches
+    from verdigris.gates.agent_shell.places import places, relied_on
+    from verdigris.storage import relied_files
+
     try:
         project = open_project(start, call.actor)
     except VerdigrisError:
         return
-    make_switches(
-        project.repo
-    )  # else a shell call that begins now would make them, and be taken for the tool
+    make_switches(project.repo)  # a shell call that begins now would make them, and be taken for the tool
     here = Path(call.cwd or project.root)
     named = [str(here / name) for spelling in call.writes or () for name in readings(spelling)]
     edits = [str(project.root / path) for path in open_edits(private, "")]

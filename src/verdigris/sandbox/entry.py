@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 
+from verdigris.core.confinement import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox.confinement import (
     Confinement,
     ExtraMounts,
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - these are what is made private
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 - same
 RUN = "/run"
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {

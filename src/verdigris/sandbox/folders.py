@@ -9,8 +9,8 @@ import errno
 import fcntl
 import os
 
+from verdigris.core.confinement import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox import removal
-from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
 
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -223,6 +223,16 @@ def _may_hide(record: CallRecord, spared: str = "") -> bool:
     return bool(record.keeper) and may_hide(record.namespace, record.keeper, spared)
 
 
+def is_any_call(private: str) -> bool:
+    """Whether a call, or a file tool beside one, has left anything here."""
+    try:
+        return bool(os.listdir(folder_of(private)))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
 def names(private: str) -> list[str]:
     try:
         return [name for name in os.listdir(folder_of(private)) if name.isdigit()]

@@ -16,8 +16,7 @@ from verdigris.core.records import Draft, from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
 from verdigris.core.value import replace, value
-from verdigris.storage import relied_files
-from verdigris.storage.call_records import finish_left
+from verdigris.storage.call_records import finish_left, is_any_call
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.log import Log
@@ -130,9 +129,12 @@ def open_project(start: Path, actor: Actor) -> Project:
     The log has the compiled configuration; YAML is read only if `tdd.yaml` has changed.
     """
     repo = find_repository(start)
-    for line in finish_left(str(repo.private)):
-        sys.stderr.write(f"[tdd] {line}\n")
-    relied_files.compare_log(str(repo.private))
+    if is_any_call(str(repo.private)):
+        from verdigris.storage.relied_files import compare_log
+
+        for line in finish_left(str(repo.private)):
+            sys.stderr.write(f"[tdd] {line}\n")
+        compare_log(str(repo.private))
     log = open_log(repo)
     state = log.state()
     here = state.of(repo.worktree)

@@ -79,7 +79,7 @@ def test_a_full_disk_for_temporary_files_is_told_as_that(
         monkeypatch.setattr(tempfile, "tempdir", str(disk))
         with pytest.raises(StorageError, match="No space left") as refused:
             export(proven, tmp_path / "out")
-        assert "full or read-only disk" in (refused.value.hint or "")
+        assert "free some space" in (refused.value.hint or "")
         monkeypatch.undo()
     assert not (tmp_path / "out").exists()
 

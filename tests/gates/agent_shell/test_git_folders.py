@@ -50,7 +50,7 @@ def test_a_clone_without_history_can_be_deepened(one: Shelled) -> None:
     """Where the parents are not there, `shallow` says the truth."""
     top = one.world.repo.git("rev-parse", "HEAD")
     done = one.run(
-        f"git clone -q --depth 1 file://{one.root} /var/tmp/s.$$ && git -C /var/tmp/s.$$ log --format=%H"
+        f"at=$(mktemp -d)/s && git clone -q --depth 1 file://{one.root} $at && git -C $at log --format=%H"
     )
     assert done.out.split() == [top]
 

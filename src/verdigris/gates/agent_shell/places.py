@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.agents import AGENTS, of_all
+from verdigris.core.confinement import SHARED_MEMORY, TEMPORARY
 from verdigris.core.confinement.protection import STARTUP_FILES, is_writable
 from verdigris.core.confinement.toolchains import CACHES, PROGRAMS, base_of, folders_of, is_made_early
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import ENVIRONMENTS, NODE_MODULES, above
 from verdigris.gates.agent_shell import git_regions
 from verdigris.gates.agent_shell.launcher import HOOK, NAME, launcher, own_paths
-from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
-from verdigris.storage.path_folders import guarded_files, split_path
 from verdigris.storage.relied_files import HEAD, LOG
 from verdigris.storage.repository import find_repository, is_git_dir
 
@@ -73,6 +72,8 @@ def places(project: Project, environment: Mapping[str, str]) -> dict[str, bool]:
     found = outside_regions(environment, top)
     found |= git_regions.git_regions(project.repo) | {top: True}
     found |= dict.fromkeys(git_regions.hooks_in(project.root, environment), False)
+    from verdigris.storage.path_folders import guarded_files
+
     compared = compared_folders(project, environment)
     found |= dict.fromkeys(compared, True) | dict.fromkeys(guarded_files(compared, environment), False)
     if project.repo.git_dir != project.root / ".git":
@@ -88,6 +89,8 @@ def places(project: Project, environment: Mapping[str, str]) -> dict[str, bool]:
 def compared_folders(project: Project, environment: Mapping[str, str]) -> list[str]:
     """Folders of PATH in the worktree; as mounts they can be closed to who outlives a call."""
     allowed = allowed_regions(environment, project.settings.sandbox_write)
+    from verdigris.storage.path_folders import split_path
+
     inside, _ = split_path(str(project.root), environment)
     return [folder for folder in inside if not is_writable(folder, allowed)]
 

@@ -11,14 +11,12 @@ from __future__ import annotations
 import marshal
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Violation
 from verdigris.storage.file_copies import NONE, changes, keep, look, look_below, put
 from verdigris.storage.git import UNOBSERVED, program
-from verdigris.storage.held_processes import hold, let_go
 from verdigris.storage.repository import is_git_dir
 
 if TYPE_CHECKING:
@@ -63,6 +61,8 @@ def close_repositories(project: Project, rows: Iterable[Row], *, by_agent: bool)
     for git, settings in now.items() if by_agent and known is not None else ():
         before = (known or {}).get(git) or dict.fromkeys(settings, NONE)
         if settings != before and not _is_harmless(project, git, settings):
+            from verdigris.storage.held_processes import hold, let_go
+
             hold(str(project.repo.private))
             project.record(*_put_back(project, before, settings))
             let_go(str(project.repo.private))
@@ -117,6 +117,8 @@ def _leads_home(project: Project, path: str, entry: Entry) -> bool:
 
 def _keys(content: bytes) -> list[str]:
     argv = [program(os.environ), "config", "--file", "-", "--no-includes", "--list", "--name-only", "-z"]
+    import subprocess
+
     done = subprocess.run(
         argv, input=content, env=os.environ | UNOBSERVED, cwd="/", capture_output=True, check=False
     )
