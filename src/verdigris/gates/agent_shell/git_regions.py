@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,6 +70,8 @@ def hooks_in(root: Path, environment: Mapping[str, str]) -> list[str]:
     if not any(_may_name_hooks(path) for path in _configurations(root, environment)):
         return []
     asked = [program(environment), "config", "--type=path", "--get", "core.hooksPath"]
+    import subprocess
+
     done = subprocess.run(asked, cwd=root, env=environment, capture_output=True, check=False)
     path = os.fsdecode(done.stdout).rstrip("\n")
     found = os.path.realpath(root / path) if path else ""
