@@ -7,6 +7,7 @@ hook, carried out as the client would where the hook lets it, and followed by th
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -178,11 +179,11 @@ class Place:
 def _files(root: Path) -> dict[str, bytes]:
     """Caches aside: a tool that cannot write one goes on without."""
     found: dict[str, bytes] = {}
-    for path in root.rglob("*"):
-        name = path.relative_to(root).as_posix()
-        if path.is_file() and not name.startswith((".git/", "t/")) and "__pycache__" not in name:
-            found[name] = path.read_bytes()
-    return {name: data for name, data in found.items() if not name.startswith(".pytest_cache/")}
+    for folder, inside, names in os.walk(root):
+        inside[:] = [name for name in inside if name not in {".git", "__pycache__", ".pytest_cache"}]
+        files = (Path(folder, name) for name in names)
+        found |= {path.relative_to(root).as_posix(): path.read_bytes() for path in files if path.is_file()}
+    return found
 
 
 def _changes(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, bytes | None]:

@@ -88,7 +88,8 @@ def inputs(folder: Path) -> None:
 
 def copy(template: Path, root: Path) -> None:
     """Links stay links, hard ones too, which `shutil.copytree` would not keep."""
-    shutil.rmtree(root, ignore_errors=True)
+    while root.exists():  # rooms may be removed meanwhile by those that made them
+        shutil.rmtree(root, ignore_errors=True)
     subprocess.run(["cp", "-a", str(template), str(root)], check=True)
 
 
