@@ -533,3 +533,13 @@ def test_a_report_whose_line_has_moved_leads_on(story: Story) -> None:
         text.replace("def test_f1", f"{story.walk.hand.test('a', 'f8', 8)}\n\n\ndef test_f1"),
     )
     story.next_leads_on()
+
+
+def test_a_new_module_that_was_written_before_its_red_leads_on(story: Story) -> None:
+    story.git("rm --quiet a.py tests/test_a.py")
+    story.git("commit --quiet --message gone")
+    story.add_test("a", "f9")
+    story.write("tests/test_a.py", f"import a\n\n\n{story.here.read('tests/test_a.py').lstrip()}")
+    story.add_function("a", "f8")
+    story.tdd("test")
+    story.next_leads_on()

@@ -279,7 +279,10 @@ def _facts_by_phase(project: Project, state: WorktreeState, tree: str, most: int
     if facts.unparsed:
         return replace(facts, silent=_is_silent(project, state, tree))
     loading = _loading_reds(project, state, tree)
-    return replace(facts, claimable=claimable(project, loading, tree), **_unloaded(project, state, tree))
+    claim = claimable(project, loading, tree)
+    if isinstance(claim, Deny) and (path := _test_without_module(project, loading)):
+        return replace(facts, undeclared=path)
+    return replace(facts, claimable=claim, **_unloaded(project, state, tree))
 
 
 def _cure(project: Project, state: WorktreeState, tree: str) -> str:
@@ -290,6 +293,14 @@ def _cure(project: Project, state: WorktreeState, tree: str) -> str:
     if state.test_bugs or state.valid_reds:
         return seen.cure if seen.silent and not difference(project, seen.tree, tree).protected else ""
     return seen.cure
+
+
+def _test_without_module(project: Project, state: WorktreeState) -> str:
+    """A test file of a stale red that imports a module which is gone: to run it shows nothing else."""
+    from verdigris.checks.missing_stubs import missing_stubs
+
+    paths = dict.fromkeys(split_id(red.native_id).path for red in state.brought_reds)
+    return next((path for path in paths if any(stub.new for stub in missing_stubs(project, path))), "")
 
 
 def _loading_reds(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
