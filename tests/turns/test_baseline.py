@@ -12,7 +12,7 @@ from verdigris.core.policy.next_move import FIRST_MOVE
 from verdigris.core.suite_health import Hindrance
 from verdigris.turns import baseline
 from verdigris.turns.baseline import take_baseline
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.next_move import following_move
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -237,7 +237,7 @@ def show_result(
 
 def next_here(opened: Project) -> str:
     """The next move after what a command did."""
-    from verdigris.turns.claim_check import following_move
+    from verdigris.turns.next_move import following_move
 
     return following_move(opened, opened.state())
 

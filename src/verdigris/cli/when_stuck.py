@@ -68,7 +68,7 @@ def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
 def drop_command(aside: str, *, as_json: bool) -> int:
     """Give up the edits that were set aside as ID; `tdd displaced` keeps their files."""
     from verdigris.turns.aside import drop
-    from verdigris.turns.claim_check import following_move
+    from verdigris.turns.next_move import following_move
 
     opened = project()
     paths = drop(opened, aside)

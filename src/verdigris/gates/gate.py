@@ -129,7 +129,7 @@ def _switch(name: str) -> Deny:
 
 
 def _describe_claims(project: Project, test_ids: Sequence[str]) -> str:
-    from verdigris.turns.claim_check import following_move
+    from verdigris.turns.next_move import following_move
 
     return (
         f"[tdd] this edit claims {', '.join(test_ids)}: the phase is green, tests are frozen until the "

@@ -15,8 +15,9 @@ from verdigris.core.records import Actor
 from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.storage.open_calls import forget_old_callers, note_session, open_call
-from verdigris.turns.claim_check import following_move, own_view
+from verdigris.turns.claim_check import own_view
 from verdigris.turns.completion import begin_session
+from verdigris.turns.next_move import following_move
 from verdigris.turns.tripwire import recall
 from verdigris.turns.tripwire.authors import what_to_wait_for
 from verdigris.turns.tripwire.calls import look_between_calls

@@ -15,8 +15,9 @@ from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import end_edit, end_session, forget_caller
-from verdigris.turns.claim_check import as_it_stands, claims_by, following_move
+from verdigris.turns.claim_check import claims_by
 from verdigris.turns.completion import describe_unproven, gather_work
+from verdigris.turns.next_move import as_it_stands, following_move
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.tripwire.authors import what_to_wait_for

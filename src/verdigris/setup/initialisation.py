@@ -27,7 +27,7 @@ from verdigris.storage.project import CONFIG, Project, configured_event, drafts,
 from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.storage.snapshots.workspace import Workspace
 from verdigris.turns.baseline import known_baseline
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.next_move import following_move
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,14 +16,8 @@ from verdigris.core.turn_events import denial_event, next_aside
 from verdigris.core.value import replace
 from verdigris.storage.paths import canonical
 from verdigris.turns.aside import belongs, lay_on, set_aside
-from verdigris.turns.claim_check import (
-    ALL_SOURCE,
-    Claimed,
-    claim_within,
-    following_move,
-    own_view,
-    provable,
-)
+from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within, own_view, provable
+from verdigris.turns.next_move import following_move
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

@@ -91,7 +91,7 @@ def refusal(project: Project, state: WorktreeState, action: Action) -> Deny | No
     """Asks the policy; None if it allows the action."""
     decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
     if isinstance(decision, Deny) and decision.rule in BY_PHASE:
-        from verdigris.turns.claim_check import following_move
+        from verdigris.turns.next_move import following_move
 
         return replace(decision, next=following_move(project, state))
     return decision if isinstance(decision, Deny) else None

@@ -15,7 +15,8 @@ from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace
 from verdigris.execution.rooms import possible
 from verdigris.storage.project import TreeView
-from verdigris.turns.claim_check import claims_by, fellows, following_move
+from verdigris.turns.claim_check import claims_by, fellows
+from verdigris.turns.next_move import following_move
 from verdigris.turns.tripwire.authors import edits_since
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ from verdigris.runners.protocol import TestRequest, announce
 from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
 from verdigris.turns.aside import set_aside
-from verdigris.turns.claim_check import following_move as next_here
+from verdigris.turns.next_move import following_move as next_here
 from verdigris.turns.operation import operation, refusal
 from verdigris.turns.settle import Settlement, complete, failed_output
 

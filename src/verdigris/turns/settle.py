@@ -28,7 +28,7 @@ from verdigris.storage.paths import explain, links_out, remedy
 from verdigris.turns.aside import put_frozen_back, set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
 from verdigris.turns.claim_check import claims_by
-from verdigris.turns.claim_check import following_move as next_here
+from verdigris.turns.next_move import following_move as next_here
 from verdigris.turns.operation import operation, refusal
 from verdigris.turns.own_part import concerns_about_authors, join_edits, own_part, without_others
 

@@ -13,7 +13,7 @@ from verdigris.core.value import value
 from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import language_for
 from verdigris.storage.project import bytes_of
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.next_move import following_move
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from verdigris.storage.lock import hold_lock
 from verdigris.storage.open_calls import is_any_left
 from verdigris.storage.project import CONFIG
 from verdigris.storage.repository import head, in_progress
-from verdigris.turns.claim_check import as_it_stands, asker_of, facts_of, own_view
+from verdigris.turns.claim_check import own_view
+from verdigris.turns.next_move import as_it_stands, asker_of, facts_of
 from verdigris.turns.operation import look_at_git
 from verdigris.turns.tripwire import recall
 from verdigris.turns.tripwire.authors import what_to_wait_for

@@ -30,7 +30,7 @@ from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter, need_finders
 from verdigris.storage.open_calls import alive
 from verdigris.storage.project import bytes_of
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.next_move import following_move
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

@@ -436,7 +436,7 @@ def reachable(tests: tuple[str, ...], deep: int) -> dict[object, World]:
 
 
 def advice(world: World) -> str:
-    """As `turns.claim_check.following_move` asks, with what its world shows."""
+    """As `turns.next_move.following_move` asks, with what its world shows."""
     world = operation(world)
     state, turn = world.state, world.state.turn
     here = {bug for bug in state.test_bugs.values() if any(world.text(TESTS[i]) != ABSENT for i in bug.tests)}

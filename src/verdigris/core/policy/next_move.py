@@ -164,7 +164,7 @@ _RUN_BY_NAME = 10
 
 @value
 class TreeFacts:
-    """What the tree shows, and the state alone does not say. `turns.claim_check` gathers it."""
+    """What the tree shows, and the state alone does not say. `turns.next_move` gathers it."""
 
     in_progress: str | None = None
     """A merge, rebase … that git has not finished."""

@@ -24,8 +24,8 @@ from verdigris.drivers.code.tools.workbench import CLIENT
 from verdigris.storage.repository import head
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_back, restore
-from verdigris.turns.claim_check import following_move
 from verdigris.turns.completion import events_since
+from verdigris.turns.next_move import following_move
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
 

@@ -44,7 +44,7 @@ from verdigris.gates.calls import HookCall, Moment
 from verdigris.gates.stops import has_restructured, stop
 from verdigris.models.protocol import Message
 from verdigris.models.tool_calls import cancel_calls
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.next_move import following_move
 
 if TYPE_CHECKING:
     from collections.abc import Callable

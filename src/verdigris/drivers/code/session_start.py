@@ -43,8 +43,8 @@ from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
 from verdigris.turns.baseline import known_baseline
-from verdigris.turns.claim_check import following_move
 from verdigris.turns.completion import begin_session as start_session
+from verdigris.turns.next_move import following_move
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,8 @@ from verdigris.storage.open_calls import alive as is_alive
 from verdigris.storage.open_calls import forget_ended, open_shells
 from verdigris.storage.project import open_project
 from verdigris.turns import tripwire as words
-from verdigris.turns.claim_check import fellows, following_move
+from verdigris.turns.claim_check import fellows
+from verdigris.turns.next_move import following_move
 from verdigris.turns.rollback import GitPosition, place
 from verdigris.turns.tripwire import (
     Tripped,

@@ -13,7 +13,8 @@ from verdigris.core.events import Accepted, Edit, EditClaim, Settled, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.turns.claim import claim
-from verdigris.turns.claim_check import Claimed, following_move
+from verdigris.turns.claim_check import Claimed
+from verdigris.turns.next_move import following_move
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.survey import survey
 from verdigris.turns.test import run_tests

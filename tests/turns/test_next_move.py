@@ -17,8 +17,9 @@ from verdigris.gates.prompts import describe_standing
 from verdigris.storage.project import open_project
 from verdigris.turns.aside import lay_unclaimed_aside, restore, restore_frozen
 from verdigris.turns.claim import claim
-from verdigris.turns.claim_check import Claimed, following_move
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.completion import gather_work
+from verdigris.turns.next_move import following_move
 from verdigris.turns.person import switch_off
 from verdigris.turns.refactor import begin
 from verdigris.turns.settle import settle
