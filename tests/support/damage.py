@@ -6,12 +6,12 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from support.cli import FIXED, RED, Cli, Ran, make_cli
+from support.trees import remove_tree
 from verdigris.execution.resident.resident import stop
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def empty(path: Path) -> None:
 
 def remove(path: Path) -> None:
     if path.is_dir():
-        shutil.rmtree(path)
+        remove_tree(path)
     else:
         path.unlink()
 
@@ -116,7 +116,7 @@ def make_folder(path: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    shutil.rmtree(path)
+    remove_tree(path)
     path.write_text("x")
 
 

@@ -7,7 +7,6 @@ each, and a sixth of the paths of the other phases. With `TDD_DAMAGE=all` in the
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -31,6 +30,7 @@ from support.damage import (
     remove,
     truncate,
 )
+from support.trees import copy_tree, remove_tree
 from verdigris.execution.resident.resident import stop
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class Place:
 
     def restore(self) -> None:
         stop(str(self.control / "worktrees/main"))
-        shutil.rmtree(self.cli.root)
-        shutil.copytree(self.pristine, self.cli.root, symlinks=True)
+        remove_tree(self.cli.root)
+        copy_tree(self.pristine, self.cli.root)
 
     def walk(self, path: Path, how: Callable[[Path], None]) -> str:
         """What went wrong on the way from this damage to an accepted turn; empty if nothing did."""
@@ -76,7 +76,7 @@ class Place:
 
 def made(phase: str, folder: Path) -> Place:
     cli = make_place(folder / "repo", phase)
-    shutil.copytree(cli.root, folder / "pristine", symlinks=True)
+    copy_tree(cli.root, folder / "pristine")
     return Place(phase, cli, folder / "pristine")
 
 

@@ -5,7 +5,7 @@ files (`turns/write.py`, `gates/agent_shell/protection.py`); this map decides on
 """
 
 # Of `os`, since pathlib raises on a path below a folder that the user may not search:
-# ruff: noqa: PTH112, PTH118, PTH120
+# ruff: noqa: PTH112, PTH114, PTH115, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -64,6 +64,8 @@ MACHINE = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
 """Of `/proc`, where root governs the machine."""
 KERNELS = ("/dev", PROC, "/sys")
 """What is read and written there is no file; a path there means another thing to each process."""
+_LINKS = 40
+"""So many lead on at most, as for the kernel."""
 
 
 def places(project: Project, environment: Mapping[str, str]) -> dict[str, bool]:
@@ -203,6 +205,8 @@ def refuse(project: Project, spelling: str, cwd: Path, client: str) -> Deny | No
     Tools differ at a link at the end: some write through it, some replace it. Both must be allowed.
     """
     asked = os.path.join(cwd, spelling)
+    if _leads_through_kernel(asked):
+        return _deny_outside(os.path.normpath(asked))
     parent, name = os.path.split(os.path.normpath(asked))
     known: dict[str, bool] = {}
     for path in dict.fromkeys((os.path.realpath(asked), os.path.join(os.path.realpath(parent), name))):
@@ -232,9 +236,25 @@ def could_be_written(project: Project, spelling: str, cwd: Path) -> bool:
 def _refuse_outside(project: Project, path: str, client: str) -> Deny | None:
     if _is_note(path, client, os.environ):
         return None
-    kernels = any(_is_below(path, place) for place in KERNELS) and not _is_below(path, SHARED_MEMORY)
-    if not kernels and is_writable(path, places(project, os.environ)):
+    if is_writable(path, places(project, os.environ)):
         return None
+    return _deny_outside(path)
+
+
+def _leads_through_kernel(path: str) -> bool:
+    """Whether the way leads there, by a link too: `/proc/self/cwd` is another folder to each process."""
+    for _ in range(_LINKS):
+        path = os.path.normpath(path)
+        if any(_is_below(path, place) for place in KERNELS) and not _is_below(path, SHARED_MEMORY):
+            return True
+        link = next((place for place in (*reversed([*above(path)]), path) if os.path.islink(place)), None)
+        if link is None:
+            return False
+        path = os.path.join(os.path.dirname(link), os.readlink(link)) + path[len(link) :]
+    return True
+
+
+def _deny_outside(path: str) -> Deny:
     home = home_of(os.environ)
     shown = f"~{path[len(home) :]}" if _is_below(path, home) else path
     return Deny(
