@@ -543,3 +543,22 @@ def test_a_new_module_that_was_written_before_its_red_leads_on(story: Story) -> 
     story.add_function("a", "f8")
     story.tdd("test")
     story.next_leads_on()
+
+
+def test_a_reported_test_that_was_revised_in_a_refactor_leads_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    story.tdd("refactor begin")
+    story.add_test("a", "f9")
+    story.next_leads_on()
+
+
+def test_a_report_beside_a_test_file_that_did_not_load_and_is_gone_leads_on(story: Story) -> None:
+    story.write("b.py", with_block(story.here.read("b.py"), BROKEN))
+    story.commit()
+    story.tdd("test")
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    story.git("rm --quiet tests/test_b.py")
+    story.git("commit --quiet --message gone tests/test_b.py")
+    assert "tests/test_b.py" not in story.here.status()["next"]

@@ -55,16 +55,22 @@ def asker_of(project: Project, state: WorktreeState, session: str = "") -> Asker
 
 
 def as_it_stands(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
-    """The state without reds and reports whose test is gone: the next run records that they ended."""
+    """The state without what is gone: reds, reports and files that did not load; the next run records it."""
     gone = lost_reds(project, state, tree) if state.reds else ()
     bugs = state.test_bugs
     if bugs:
         from verdigris.checks.test_reports import without_ended
 
         bugs = without_ended(project, bugs, tree)
-    if not gone and len(bugs) == len(state.test_bugs):
+    there = project.workspace.entries(tree, state.unloaded) if state.unloaded else {}
+    if not gone and (len(bugs), len(there)) == (len(state.test_bugs), len(state.unloaded)):
         return state
-    return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone}, test_bugs=bugs)
+    return replace(
+        state,
+        reds={i: red for i, red in state.reds.items() if i not in gone},
+        test_bugs=bugs,
+        unloaded={path: seen for path, seen in state.unloaded.items() if path in there},
+    )
 
 
 def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1) -> TreeFacts:

@@ -91,7 +91,7 @@ def run_tests(
         if state.turn is not None and state.turn.suspended and _names_claims(project, state, words, cwd):
             return _resume(project, state, state.turn, tree, progress)
         natives = resolve(project, words, cwd=cwd)
-        seen = () if again else _already_seen(state, natives, tree)
+        seen = () if again or state.test_bugs else _already_seen(state, natives, tree)  # a run ends a report
         if seen:
             return Tested(seen, None, state.phase, following_move(project, state, tree))
         is_steady = _watch_for_writers(project, tree)
