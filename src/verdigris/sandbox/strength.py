@@ -27,8 +27,11 @@ _ORDER = ("", "plain", "own", "mapped")
 _STRONGEST = _ORDER[-1]
 _EVERY = ("", "")
 """Stands for every kind of process and every user, where the file is damaged."""
-ACCEPT = "tdd doctor --accept-weaker WHY"
-HINT = f"end processes that earlier calls left behind; if the system changed, a person runs `{ACCEPT}`"
+ACCEPT = "tdd doctor --accept-weaker"
+HINT = (
+    "end processes that earlier calls left behind; if the system changed, a person accepts it: "
+    f"{ACCEPT}, and why in quotation marks"
+)
 
 
 def require(control: str, found: Mapping[str, str]) -> None:

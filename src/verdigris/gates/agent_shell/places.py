@@ -71,21 +71,21 @@ _LINKS = 40
 def places(project: Project, environment: Mapping[str, str]) -> dict[str, bool]:
     """The map without the phase: the worktree is writable in it."""
     top = str(project.root)
-    found = outside_regions(environment, top)
-    found |= git_regions.git_regions(project.repo) | {top: True}
-    found |= dict.fromkeys(git_regions.hooks_in(project.root, environment), False)
+    regions = outside_regions(environment, top)
+    regions |= git_regions.git_regions(project.repo) | {top: True}
+    regions |= dict.fromkeys(git_regions.hooks_in(project.root, environment), False)
     from verdigris.storage.path_folders import guarded_files
 
     compared = compared_folders(project, environment)
-    found |= dict.fromkeys(compared, True) | dict.fromkeys(guarded_files(compared, environment), False)
+    regions |= dict.fromkeys(compared, True) | dict.fromkeys(guarded_files(compared, environment), False)
     if project.repo.git_dir != project.root / ".git":
-        found[f"{top}/.git"] = False
+        regions[f"{top}/.git"] = False
     readonly, holes = own_paths()
-    holes = [path for path in holes if is_writable(path, found)]
-    found |= dict.fromkeys(readonly, False) | dict.fromkeys(holes, True)
-    found |= allowed_regions(environment, project.settings.sandbox_write)
-    found[str(project.repo.control)] = False
-    return found
+    holes = [path for path in holes if is_writable(path, regions)]
+    regions |= dict.fromkeys(readonly, False) | dict.fromkeys(holes, True)
+    regions |= allowed_regions(environment, project.settings.sandbox_write)
+    regions[str(project.repo.control)] = False
+    return regions
 
 
 def compared_folders(project: Project, environment: Mapping[str, str]) -> list[str]:
@@ -208,13 +208,11 @@ def refuse(project: Project, spelling: str, cwd: Path, client: str) -> Deny | No
     if _leads_through_kernel(asked):
         return _deny_outside(os.path.normpath(asked))
     parent, name = os.path.split(os.path.normpath(asked))
-    known: dict[str, bool] = {}
     for path in dict.fromkeys((os.path.realpath(asked), os.path.join(os.path.realpath(parent), name))):
         if denial := _refuse_foreign(project, path):
             return denial
         if _is_below(path, str(project.root)) and not _is_below(path, str(project.repo.common_dir)):
-            known = known or dict.fromkeys(git_regions.hooks_in(project.root, os.environ), False)
-            if any(_is_below(path, hooks) for hooks in known):
+            if any(_is_below(path, hooks) for hooks in git_regions.hooks_in(project.root, os.environ)):
                 return _deny_hook(spelling)
         elif denial := _refuse_outside(project, path, client):
             return denial
