@@ -98,7 +98,7 @@ def _put_frozen_back(repo: Repository) -> None:
     if data is None:
         raise UserError(
             f"tdd.yaml is gone while the {here.phase} phase is open, and no snapshot has it.",
-            hint="end the phase (`tdd off WHY`, then `tdd on`), then `tdd init`",
+            hint="`tdd off --why 'tdd.yaml is gone'` ends the phase; then `tdd on` and `tdd init`",
         )
     write_whole(repo.root / CONFIG, data)
 
