@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test walk fleet check format bench redteam audit clean
+.PHONY: help install demo quick test walk fleet check weigh format bench redteam audit clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -46,12 +46,15 @@ fleet: $(TOOLS) ## the tests of fleets with Ray, which is 240 MB and therefore i
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fleet]'
 	$(BIN)/python -m pytest -n 0 tests/drivers/fleet
 
-check: $(TOOLS) ## format, lint, types, import rules, and that what the documents name exists
+check: $(TOOLS) ## format, lint, types, import rules, the weight of each folder, and that what the documents name exists
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q -n 0 tests/docs
+
+weigh: $(TOOLS) ## lower the rows of weights.txt to what the folders weigh now
+	@$(BIN)/python tests/support/scale.py
 
 format: $(TOOLS) ## put the code into the house format
 	$(BIN)/ruff format .
