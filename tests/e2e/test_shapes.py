@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.shape import Shape, accepted, claim_these, group, reds, start, whole, write
-from support.shapes import (
-    assertions,
-    code,
-    frameworks,
-    installed,
-    layouts,
-    lookalikes,
-    naming,
-    rewriting,
-    running,
-    state,
-    surroundings,
-)
+from support.shape import Shape, accepted, claim_these, group, read_shapes, reds, start, whole, write
 from support.warm_runs import warm_runs
 
 if TYPE_CHECKING:
@@ -29,18 +16,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-MODULES = (
-    *(layouts, naming, surroundings, assertions, frameworks, installed),
-    *(running, rewriting, code, state, lookalikes),
-)
-SHAPES = [shape for module in MODULES for shape in module.SHAPES]
+LAYOUTS = (*read_shapes("layouts"), *read_shapes("naming"))
+_OTHERS = "surroundings assertions frameworks installed running rewriting code state lookalikes"
+SHAPES = [*LAYOUTS, *(shape for name in _OTHERS.split() for shape in read_shapes(name))]
 GROUPS = group(SHAPES, most=6)
 
 
 @pytest.mark.parametrize("shapes", GROUPS, ids=["; ".join(shape.name for shape in one) for one in GROUPS])
 def test_honest_work_passes_at_the_first_settlement(shapes: tuple[Shape, ...], tmp_path: Path) -> None:
     """One shape alone that is no matter of layout is settled by forks: where it runs is no part of it."""
-    alone = len(shapes) == 1 and shapes[0] not in (*layouts.SHAPES, *naming.SHAPES)
+    alone = len(shapes) == 1 and shapes[0] not in LAYOUTS
     with warm_runs() if alone else nullcontext():
         settle_at_once(shapes, tmp_path)
 

@@ -1,18 +1,22 @@
-"""An honest project as data: the files before, the failing tests, and the edit that makes them pass."""
+"""An honest project as data: the files before, the failing tests, and the edit that makes them pass.
+
+`shapes/*.txt` hold them: `=== NAME`, then a field of `Shape` a line, as JSON, then `== before`, `== red` and
+`== edit`, each with files that begin with `--- PATH`.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from support.cli import Cli, Ran
 from support.gitrepo import make_repo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 SEPARATOR = "\n--- "
 
@@ -44,6 +48,20 @@ class Shape:
     @property
     def files(self) -> frozenset[str]:
         return frozenset(path for text in (self.before, self.red, self.edit) for path in files_in(text))
+
+
+def read_shapes(name: str) -> tuple[Shape, ...]:
+    """The shapes of one file of the folder `shapes`."""
+    text = Path(__file__).with_name("shapes").joinpath(f"{name}.txt").read_text()
+    return tuple(map(_read_shape, text.split("\n=== ")[1:]))
+
+
+def _read_shape(text: str) -> Shape:
+    head, *parts = text.split("\n== ")
+    name, *keys = head.splitlines()
+    fields: dict[str, Any] = {part: files for part, _, files in (one.partition("\n") for one in parts)}
+    fields |= {key: json.loads(value) for key, _, value in (line.partition(": ") for line in keys)}
+    return Shape(name, **fields)
 
 
 def files_in(text: str) -> dict[str, str]:
