@@ -164,8 +164,8 @@ class Place:
         return False
 
     def _copy(self, of: Path, to: Path) -> None:
-        if to.exists():
-            shutil.rmtree(to)
+        # A resident of the verdict before may still remove its rooms there.
+        subprocess.run(["rm", "-rf", str(to)], check=True)
         subprocess.run(["cp", "-a", str(of), str(to)], check=True)
 
     def _tdd(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -55,7 +55,6 @@ class Facts:
     """Those of the codes that report an import, a path or a module that does not exist."""
 
 
-_TYPESCRIPT = ("tree_sitter_typescript", "language_typescript")
 _TSX = ("tree_sitter_typescript", "language_tsx")
 _JVM = ("java", "kotlin", "scala", "groovy")
 _BUILT_IN = (
@@ -64,6 +63,7 @@ _BUILT_IN = (
         (".py", ".pyi", ".pyx"),
         ("pytest", "unittest", "django"),
         ("py",),
+        dict.fromkeys((".py", ".pyi"), ("tree_sitter_python", "language")),
         has_stubs=True,
         loads_singly=True,
         case_mark="[",
@@ -78,7 +78,7 @@ _BUILT_IN = (
         ("js", "javascript", "ts", "typescript", "nodejs"),
         # The grammar of TSX reads all of JavaScript, types that are written in comments included.
         {
-            **dict.fromkeys((".ts", ".mts", ".cts"), _TYPESCRIPT),
+            **dict.fromkeys((".ts", ".mts", ".cts"), ("tree_sitter_typescript", "language_typescript")),
             **dict.fromkeys((".tsx", ".js", ".jsx", ".mjs", ".cjs"), _TSX),
         },
         has_stubs=True,
