@@ -562,3 +562,15 @@ def test_a_report_beside_a_test_file_that_did_not_load_and_is_gone_leads_on(stor
     story.git("rm --quiet tests/test_b.py")
     story.git("commit --quiet --message gone tests/test_b.py")
     assert "tests/test_b.py" not in story.here.status()["next"]
+
+
+def test_a_stop_that_sets_a_refactor_aside_follows_git_as_status_does(story: Story) -> None:
+    story.turn("a", "f3")
+    story.add_test("a", "f4")
+    story.tdd("refactor begin")
+    story.git("checkout -- a.py")
+    story.agent_stops()
+    story.add_function("a", "f5")
+    told = story.agent_stops()
+    assert "set aside as a1" in told
+    assert f"next: {story.here.agents_next()}" in told

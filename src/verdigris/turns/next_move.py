@@ -16,6 +16,7 @@ from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict.redness import UNDECLARED
+from verdigris.storage.open_calls import is_any_left
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
 from verdigris.turns.claim_check import claimable, claims_by, fellows, last_status, own_view
@@ -26,18 +27,17 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 SEARCH_SECONDS = 0.1
-STAGED, EDITED = frozenset("MRC"), frozenset("MD")
-"""Letters of `git status`."""
+STAGED, EDITED = frozenset("MRC"), frozenset("MD")  # letters of `git status`
 
 
 def following_move(
     project: Project, state: WorktreeState, tree: str | None = None, *, session: str = "", wait: str = ""
 ) -> str:
-    """The next move, by the state and by what the tree shows: the same for all that print one.
+    """The next move, by the state and by what the tree and git show: the same for all that print one.
 
     `session`: of the agent that asks, if its environment does not name it. `wait`: as for an `Asker`.
     """
-    if project.actor.role != AGENT and not is_as_seen(project, state):
+    if not is_any_left(str(project.repo.private)) and not is_as_seen(project, state):
         from verdigris.checks.ground import follow_git
 
         state = replace(state, ground=follow_git(project, state))
