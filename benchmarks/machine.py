@@ -16,8 +16,8 @@ from timing import Row, ToolTime, own_rows
 
 from support.katas import recorded_run
 from verdigris.core.records import Actor
+from verdigris.core.roles import names_of
 from verdigris.drivers.happenings import Asked, StepBegan, StepEnded
-from verdigris.drivers.machine.roles import TEAM
 
 if TYPE_CHECKING:
     from verdigris.drivers.happenings import Happening
@@ -29,7 +29,7 @@ class _Clock:
     """Milliseconds of each step that ended in a commit: of all of it, and of the tools in it."""
 
     def __init__(self) -> None:
-        self.steps: dict[str, list[tuple[float, float]]] = {role: [] for role in TEAM.names}
+        self.steps: dict[str, list[tuple[float, float]]] = {role: [] for role in names_of("machine")}
         self.prompts: list[int] = []
         """Tokens of each call, as they were counted when it was recorded."""
         self.tools = ToolTime()

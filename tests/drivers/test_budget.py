@@ -5,7 +5,7 @@ import pytest
 from verdigris.core.settings import Prices
 from verdigris.drivers.budget import BudgetUsedUp, Limits, Meter, Spent, cost_of, reached_limit
 from verdigris.drivers.happenings import Asked, Happening, Noted
-from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
+from verdigris.drivers.machine.history import CODER, TESTER
 from verdigris.models.protocol import Ask, Message, ModelReply, Usage
 
 
@@ -81,7 +81,7 @@ def test_each_role_costs_what_its_own_model_costs() -> None:
     seen: list[Happening] = []
     meter = Meter(0, seen.append, {"tester": Prices(1_000.0, 0.0), "implementor": Prices(10_000.0, 0.0)})
     meter.meter_model(Counting(100), 1, TESTER).ask(ask(90))
-    meter.meter_model(Counting(100), 2, IMPLEMENTOR).ask(ask(90))
+    meter.meter_model(Counting(100), 2, CODER).ask(ask(90))
     assert meter.cost == pytest.approx(0.1 + 1.0)
     assert [one.cost for one in seen if isinstance(one, Asked)] == pytest.approx([0.1, 1.1])
 
@@ -90,6 +90,6 @@ def test_what_a_run_costs_is_unknown_once_a_role_without_a_price_was_asked() -> 
     assert Meter(0, lambda _: None).cost is None
     meter = Meter(0, lambda _: None, {"tester": Prices(1.0, 1.0)})
     assert meter.cost == 0.0
-    meter.meter_model(Counting(100), 1, IMPLEMENTOR).ask(ask(90))
+    meter.meter_model(Counting(100), 1, CODER).ask(ask(90))
     meter.meter_model(Counting(100), 2, TESTER).ask(ask(90))
     assert meter.cost is None

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import make_repo
-from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.settings import SECTION as LOOP
+from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
 from verdigris.models.role_models import check_players
 from verdigris.storage.config.drivers import built_in_sections
 

@@ -9,14 +9,16 @@ import pytest
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.paths import PathClass
-from verdigris.models.roles import BUILT_IN, Team, drivers, find_team
+from verdigris.core.roles import NAMES as OURS
+from verdigris.core.roles import names_of
+from verdigris.models.roles import Team, drivers, find_team, read_prompts
 from verdigris.models.roles.answer import RefusedAnswer, RoleAnswer, RoleEdit, Say
 from verdigris.models.roles.check import EditPlan, check
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task, first_ask
 
 TESTS = Path(__file__).resolve().parents[1]
-NAMES = (*BUILT_IN, "duet")
+NAMES = (*OURS, "duet")
 CLASSES = {"a_test.py": PathClass.TEST, "a.py": PathClass.SOURCE, "spec.md": PathClass.SPEC}
 MATERIAL = Material(
     kata="Build it.",
@@ -77,6 +79,16 @@ def test_the_system_prompt_is_one_for_all_roles_and_holds_each_of_them(team: Tea
     for role, ask in zip(team.roles, asked, strict=True):
         assert role.guide in system
         assert f"You are the {role.name}, in step 1. {role.task}" in ask.messages[1].content
+
+
+@pytest.mark.parametrize("driver", OURS)
+def test_a_page_of_prompts_has_a_section_for_each_driver_with_the_role(driver: str) -> None:
+    team = find_team(driver)
+    assert team.names == names_of(driver)
+    for kind, name in OURS[driver].items():
+        section = read_prompts(kind)[driver]
+        assert section.endswith(team.role(name).guide)
+        assert f"THE {name.upper().replace('_', ' ')} " in section
 
 
 def test_no_role_writes_specification(team: Team) -> None:

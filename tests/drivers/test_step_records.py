@@ -6,7 +6,7 @@ import pytest
 
 from verdigris.core.report import Status
 from verdigris.core.state import Red
-from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
+from verdigris.drivers.machine.history import CODER, TESTER
 from verdigris.drivers.step_records import Proposal, Verified, message, style_subject, summarise_red
 
 PROPOSAL = Proposal(
@@ -79,7 +79,7 @@ def test_git_reads_the_trailers() -> None:
 
 def test_lines_fit_and_the_subject_is_cut() -> None:
     long = Proposal("feat", "x" * 100, "word " * 60)
-    text = message(IMPLEMENTOR, 2, long, VERIFIED)
+    text = message(CODER, 2, long, VERIFIED)
     assert len(text.splitlines()[0]) == 72
     assert all(len(line) <= 76 for line in text.split("\nTDD-Role")[0].splitlines())
 

@@ -12,12 +12,12 @@ from verdigris.core import languages as facts
 from verdigris.core.paths import Detected, PathClass, classify
 from verdigris.core.records import Actor
 from verdigris.core.settings import Settings, Stack
-from verdigris.drivers.machine.roles import TEAM
 from verdigris.languages import registry
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import is_mixed, runner_keys
 from verdigris.languages.tests import find_test_at, marks, native_of
 from verdigris.models.roles.prompt import guide
+from verdigris.models.roles.teams import MACHINE
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load
 from verdigris.storage.project import configured_event, open_project
@@ -98,7 +98,7 @@ def test_its_manifest_is_mixed_and_only_the_runners_keys_count() -> None:
 
 
 def test_its_words_reach_the_prompt_of_a_role() -> None:
-    assert "lines `check name = value`" in guide(TEAM, "calm")
+    assert "lines `check name = value`" in guide(MACHINE, "calm")
 
 
 def test_a_project_of_it_can_be_configured_and_opened(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
-from verdigris.drivers.machine import roles
-from verdigris.drivers.machine.roles import TEAM, TESTER
+from verdigris.drivers.machine import history
+from verdigris.drivers.machine.history import TESTER
 from verdigris.models.protocol import Ask, ModelReply
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.conversation import begin, edit, say
 from verdigris.models.roles.prompt import Task
+from verdigris.models.roles.teams import MACHINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +109,7 @@ def run(steps: int = 20, *, budget: int = 24_000, retry_every: int = 4) -> list[
     role, cases, lines = TESTER, 0, 0
     for step in range(1, steps + 1):
         match role:
-            case roles.TESTER:
+            case history.TESTER:
                 cases += 1
                 texts = {TEST: test_text(cases)} | ({SOURCE: source_text(0)} if cases == 1 else {})
             case _:
@@ -120,5 +121,5 @@ def run(steps: int = 20, *, budget: int = 24_000, retry_every: int = 4) -> list[
             talk, _ = edit(model, say(talk, FAILED))
         asks += model.asks
         material = after(material, f"{role.commit_types[0]}: the case number {cases}", texts)
-        role = TEAM.after(role)
+        role = MACHINE.after(role)
     return asks

@@ -5,8 +5,7 @@ import json
 from verdigris.core.report import Status
 from verdigris.core.state import PassedStep, Red
 from verdigris.drivers import happenings as w
-from verdigris.drivers.machine.history import MachineSurvey
-from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
+from verdigris.drivers.machine.history import CODER, TESTER, MachineSurvey
 from verdigris.views import machine, machine_live
 from verdigris.views import machine as machinestatus
 from verdigris.views.machine_live import Glance
@@ -34,9 +33,9 @@ RUN: list[w.Happening] = [
         60,
         10,
     ),
-    w.StepBegan(5, IMPLEMENTOR.name, "m", 5),
-    w.Refused(5, IMPLEMENTOR.name, 1, "still-red: it is"),
-    w.StepEnded(5, IMPLEMENTOR.name, "sent-back", "The implementor failed 1 times:\n1. still-red: it is"),
+    w.StepBegan(5, CODER.name, "m", 5),
+    w.Refused(5, CODER.name, 1, "still-red: it is"),
+    w.StepEnded(5, CODER.name, "sent-back", "The implementor failed 1 times:\n1. still-red: it is"),
     w.StepEnded(6, TESTER.name, "blocked", "still-red: it is"),
     w.RunEnded(
         *("blocked", "still-red: it is", 2, ("0123456789abcdef",), 110, 60, 40, 0.9, "read"),

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.records import to_json
+from verdigris.core.roles import KINDS
 from verdigris.drivers import happenings as w
 from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
 from verdigris.models.roles.answer import Say
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
 
 DOTS: dict[str, Dot] = {
-    **dict.fromkeys(("tester", "planner", "test_author", "validator", "test_writer"), "red"),
-    **dict.fromkeys(("implementor", "refactorer", "coder", "code_writer", "improver", "optimizer"), "green"),
+    name: "red" if kind in {"planner", "tester", "validator"} else "green" for name, kind in KINDS.items()
 }
 _SHORT = 9
 _FINE = frozenset(

@@ -8,8 +8,8 @@ from support.machines import make_kata, stop
 from support.watchers import ignore_event
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import cycle_message
+from verdigris.drivers.machine.history import REFACTORER, TESTER
 from verdigris.drivers.machine.open_machine import open_machine
-from verdigris.drivers.machine.roles import REFACTORER, TESTER
 from verdigris.drivers.machine.run import where
 
 if TYPE_CHECKING:

@@ -8,8 +8,11 @@ from support.gitrepo import make_repo
 from verdigris.core.paths import PathClass
 from verdigris.core.state import PassedStep
 from verdigris.drivers.machine.history import (
+    CODER,
     NOTHING_TO_DO,
+    REFACTORER,
     SENT_BACK,
+    TESTER,
     UPHELD,
     MachineCommit,
     Position,
@@ -19,7 +22,6 @@ from verdigris.drivers.machine.history import (
     position,
     record,
 )
-from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def test_points_and_concerns_are_read_from_the_trailers(repo: GitRepo) -> None:
     assert (found.points, found.concerns, found.squashed) == ((2, 3), ("a.py:1: a table",), False)
 
 
-TEST, IMPL, RE = TESTER, IMPLEMENTOR, REFACTORER
+TEST, IMPL, RE = TESTER, CODER, REFACTORER
 
 
 def passed(step: int, role: Role, outcome: str, after: str, why: str = "why") -> PassedStep:
@@ -141,5 +143,5 @@ def test_a_test_that_the_tester_keeps_is_the_implementors_again_with_what_was_sa
         PassedStep(3, "tester", UPHELD, "it is right", "c1"),
     ]
     now = position(made, passed)
-    assert (now.step, now.role, now.finding, now.returned) == (4, IMPLEMENTOR, "it is right", True)
+    assert (now.step, now.role, now.finding, now.returned) == (4, CODER, "it is right", True)
     assert (now.tests, now.points, now.concerns) == (("t.py::a",), (2,), ("odd",))

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from verdigris.drivers.machine.roles import TEAM
 from verdigris.models.roles.answer import (
     PARTS,
     Pin,
@@ -16,6 +15,7 @@ from verdigris.models.roles.answer import (
     read_answer,
     schema,
 )
+from verdigris.models.roles.teams import MACHINE
 
 EDIT = {"path": "a.py", "action": "upsert", "intent": "it", "content": "x\n", "to": None}
 GOOD: dict[str, Any] = {
@@ -105,7 +105,7 @@ def objects(schema: Any) -> list[dict[str, Any]]:
 
 
 def test_the_schema_is_as_strict_servers_want_it_and_agrees_with_the_reading() -> None:
-    whole, edit, pin = objects(schema(TEAM.commit_types, tuple(Say), tuple(PARTS)))[:3]
+    whole, edit, pin = objects(schema(MACHINE.commit_types, tuple(Say), tuple(PARTS)))[:3]
     whole, pin, edit = sorted(
         (whole, edit, pin), key=lambda each: ("path" in each["properties"], -len(each["properties"]))
     )

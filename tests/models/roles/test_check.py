@@ -7,14 +7,15 @@ import pytest
 
 from support.kata_run import SOURCE, TEST, classify, start
 from verdigris.core.paths import PathClass
-from verdigris.drivers.loop.roles import IMPROVER, TEST_WRITER
-from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
+from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
 from verdigris.models.roles.answer import Pin, RefusedAnswer, RoleAnswer, RoleEdit, Say
 from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, RoleStop, check
+from verdigris.models.roles.teams import LOOP
 
 if TYPE_CHECKING:
     from verdigris.models.roles import Role
 
+WRITER, _, IMPROVER, _ = LOOP.roles
 TREE = {
     "pyproject.toml": "[project]\n",
     "kata.md": "# it\n",
@@ -39,11 +40,11 @@ def answer(*edits: RoleEdit, **about: Any) -> RoleAnswer:
     )
 
 
-def checked(given: RoleAnswer, role: Role = IMPLEMENTOR, known: frozenset[str] = KNOWN) -> Any:
+def checked(given: RoleAnswer, role: Role = CODER, known: frozenset[str] = KNOWN) -> Any:
     return check(given, role, MATERIAL, known)
 
 
-def reason(given: RoleAnswer, role: Role = IMPLEMENTOR) -> str:
+def reason(given: RoleAnswer, role: Role = CODER) -> str:
     refused = checked(given, role)
     assert isinstance(refused, RefusedAnswer), refused
     return "\n".join(refused.reasons)
@@ -60,7 +61,7 @@ def test_a_good_answer_becomes_what_the_kernel_writes() -> None:
         )
     )
     assert plan == EditPlan(
-        IMPLEMENTOR,
+        CODER,
         "fix",
         "Add the sum",
         "why",
@@ -178,7 +179,7 @@ def test_all_reasons_are_given_at_once() -> None:
         (TESTER, Say.KATA_DONE),
         (TESTER, Say.KATA_IS_WRONG),
         (TESTER, Say.TEST_IS_WRONG),
-        (IMPLEMENTOR, Say.TEST_IS_WRONG),
+        (CODER, Say.TEST_IS_WRONG),
         (REFACTORER, Say.NOTHING_TO_DO),
     ],
 )
@@ -238,11 +239,11 @@ NEW_TEST = upsert(TEST, "def test_more(): assert 0\n")
     ],
 )
 def test_a_role_that_pins_states_what_and_by_which_source(pin: Pin | None, why: str) -> None:
-    assert why in reason(answer(NEW_TEST, pin=pin), TEST_WRITER)
+    assert why in reason(answer(NEW_TEST, pin=pin), WRITER)
 
 
 def test_what_a_role_states_goes_with_its_edits() -> None:
-    plan = checked(answer(NEW_TEST, pin=PIN), TEST_WRITER)
+    plan = checked(answer(NEW_TEST, pin=PIN), WRITER)
     assert isinstance(plan, EditPlan)
     assert plan.pin == PIN
     better = checked(answer(upsert(), improvement="one  loop\n", lesson=" n may be 0 "), IMPROVER)
@@ -251,7 +252,7 @@ def test_what_a_role_states_goes_with_its_edits() -> None:
 
 
 def test_a_test_that_came_back_was_stated_before() -> None:
-    found = check(answer(NEW_TEST), TEST_WRITER, MATERIAL, KNOWN, returned=True)
+    found = check(answer(NEW_TEST), WRITER, MATERIAL, KNOWN, returned=True)
     assert isinstance(found, EditPlan)
 
 

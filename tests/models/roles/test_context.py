@@ -6,17 +6,18 @@ import pytest
 
 from support.kata_run import PYPROJECT, TEST, classify, run, source_text, start, test_text
 from verdigris.core.errors import UserError
-from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
+from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
 from verdigris.models.request import estimate_ask
 from verdigris.models.roles.context import FLOOR, as_text, by_weight, secret, shrunk, worth_telling
 from verdigris.models.roles.prompt import Task, first_ask, guide
+from verdigris.models.roles.teams import MACHINE
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 
 
 def test_roles_take_turns() -> None:
-    assert [TEAM.after(role) for role in TEAM.roles] == [IMPLEMENTOR, REFACTORER, TESTER]
-    assert [role.commit_types for role in TEAM.roles] == [("test",), ("feat", "fix"), ("refactor",)]
+    assert [MACHINE.after(role) for role in MACHINE.roles] == [CODER, REFACTORER, TESTER]
+    assert [role.commit_types for role in MACHINE.roles] == [("test",), ("feat", "fix"), ("refactor",)]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_a_kata_that_is_too_long_is_cut() -> None:
 
 @pytest.mark.parametrize("language", ["python", "rust", "node", "go", "cobol"])
 def test_every_language_is_told_how_to_stub(language: str) -> None:
-    text = guide(TEAM, language)
+    text = guide(MACHINE, language)
     assert "STUB:TDD" in text.partition("ANY ROLE")[2]
     for word in ("kata-done", "test-is-wrong", "nothing-to-do", '"edits"', "JSON"):
         assert word in text

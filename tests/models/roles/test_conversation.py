@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from support.kata_run import SOURCE, TEST, after, start, test_text
-from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
+from verdigris.drivers.machine.history import CODER, TESTER
 from verdigris.models.protocol import Ask, ModelReply, ToolCall
 from verdigris.models.roles.answer import RefusedAnswer, Say
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.conversation import LOOKS, begin, edit, say
 from verdigris.models.roles.prompt import Task
+from verdigris.models.roles.teams import MACHINE
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 
@@ -41,7 +42,7 @@ WRITE = {"path": TEST, "action": "upsert", "content": test_text(1)}
 
 LONG = "".join(f"x{n} = {n}\n" for n in range(4000))
 REPLACED = answered({"path": SOURCE, "action": "upsert", "content": "x = 1\n"})
-IMPLEMENTING = Task(IMPLEMENTOR, 2)
+IMPLEMENTING = Task(CODER, 2)
 
 
 def test_one_call_is_enough_for_a_model_that_is_sure() -> None:
@@ -176,7 +177,7 @@ def test_a_model_that_only_calls_tools_is_not_asked_for_ever() -> None:
 
 def test_the_task_comes_last_and_all_else_is_the_same_for_every_role() -> None:
     material = after(start(), "test: x", {TEST: test_text(1)})
-    tasks = [Task(role, 3, reds=("test_x: failed",), notes=("mind the gap",)) for role in TEAM.roles]
+    tasks = [Task(role, 3, reds=("test_x: failed",), notes=("mind the gap",)) for role in MACHINE.roles]
     asks = [begin(material, task).ask for task in tasks]
     assert len({ask.messages[0] for ask in asks}) == 1
     shared, ends = zip(*(ask.messages[1].content.split("# Your task") for ask in asks), strict=True)

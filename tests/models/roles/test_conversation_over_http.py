@@ -9,7 +9,7 @@ import pytest
 from support.kata_run import PLANNED, TEST, source_text, start, test_text
 from support.openai_server import Answer, Call, Server, serving
 from verdigris.core.errors import ContextOverflow
-from verdigris.drivers.machine.roles import TESTER
+from verdigris.drivers.machine.history import TESTER
 from verdigris.models.providers import Endpoint
 from verdigris.models.remote import RemoteModel
 from verdigris.models.roles.answer import RefusedAnswer

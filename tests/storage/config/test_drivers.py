@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from verdigris.core.errors import ConfigError
+from verdigris.core.roles import NAMES as TEAMS
 from verdigris.core.settings import DriverSettings, MachineSettings, Player, Prices, Settings
-from verdigris.models.roles import BUILT_IN as TEAMS
 from verdigris.models.roles import find_team
 from verdigris.storage.config import decode, load_driver, load_machine, render
 from verdigris.storage.config.drivers import BUILT_IN, AnySection, built_in_sections

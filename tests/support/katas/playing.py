@@ -14,7 +14,7 @@ from support.gitrepo import GitRepo
 from support.katas import recorded_run
 from support.katas.script import served
 from support.openai_server import serving
-from verdigris.drivers.machine.roles import TEAM
+from verdigris.models.roles.teams import MACHINE
 
 if TYPE_CHECKING:
     from support.katas.script import Script
@@ -44,7 +44,7 @@ class Scaffolded:
         """
         with serving(served(script)) as server:
             players = "".join(
-                f"  {role}: {{model: scripted, base_url: {server.url}}}\n" for role in TEAM.names
+                f"  {role}: {{model: scripted, base_url: {server.url}}}\n" for role in MACHINE.names
             )
             with (self.repo.root / "tdd.yaml").open("a") as file:
                 file.write(f"roles:\n{players}")

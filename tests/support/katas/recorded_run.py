@@ -11,8 +11,8 @@ from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.settings import REPLAY
 from verdigris.drivers.demo.play import IN_PLACE
 from verdigris.drivers.machine.open_machine import open_machine
-from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import MachineRun
+from verdigris.models.roles.teams import MACHINE
 from verdigris.setup.scaffold import plan_scaffold
 from verdigris.setup.scaffold_files import make
 from verdigris.storage.git import ask_users_git
@@ -40,7 +40,7 @@ def prepare(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}
     root.mkdir(parents=True, exist_ok=True)
     _repository(root)
     python = f"{{root: ., language: python, runner: pytest, python: {json.dumps(sys.executable)}}}"
-    roles = "".join(f"  {role}: {{model: {json.dumps(model)}}}\n" for role in TEAM.names)
+    roles = "".join(f"  {role}: {{model: {json.dumps(model)}}}\n" for role in MACHINE.names)
     (root / CONFIG).write_text(f"stacks:\n  - {python}\nroles:\n{roles}{more}", "utf-8")
     scaffold = plan_scaffold(root, DEFAULT_LANGUAGE, str(KATA))
     if scaffold is not None:

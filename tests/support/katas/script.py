@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
-from verdigris.models.roles.prompt import ASK
+from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
+from verdigris.models.roles import read_prompts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from support.openai_steps import Request
     from verdigris.models.roles import Role
 
+_ASKED = read_prompts("answer")["first question"]
 _TASK = re.compile(r"You are the (\w+), in step (\d+)\.")
 
 
@@ -76,7 +77,7 @@ class Script:
         self.turns.append(Turn(TESTER, why, subject, files, intents, points))
 
     def implement(self, subject: str, why: str, files: Mapping[str, str]) -> None:
-        self.turns.append(Turn(IMPLEMENTOR, why, subject, files))
+        self.turns.append(Turn(CODER, why, subject, files))
 
     def refactor(self, subject: str, why: str, files: Mapping[str, str]) -> None:
         self.turns.append(Turn(REFACTORER, why, subject, files))
@@ -100,7 +101,7 @@ def served(script: Script) -> Callable[[Request], str]:
         role, step = _TASK.findall(request.text)[-1]
         turn = script.turns[int(step) - 1]
         assert turn.role.name == role, f"step {step} is the {turn.role.name}'s"
-        assert ASK in request.last, f"step {step} was refused: {request.last}"
+        assert _ASKED in request.last, f"step {step} was refused: {request.last}"
         return turn.answer
 
     return answered

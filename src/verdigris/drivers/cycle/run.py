@@ -11,14 +11,15 @@ from verdigris.core.state import PASS, Stage
 from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced
-from verdigris.drivers.cycle.roles import ROLE_OF, TEAM, VALIDATOR, step_of
 from verdigris.drivers.cycle.stage_play import StagePlay, set_back
 from verdigris.drivers.cycle.stages import advance, freeze, resume, start
+from verdigris.drivers.cycle.tasks import ROLE_OF, VALIDATOR, step_of
 from verdigris.drivers.cycle.validation.judgement import validate
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told
 from verdigris.drivers.specs.spec import read_spec
 from verdigris.models.protocol import Usage
+from verdigris.models.roles.teams import CYCLE
 from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
@@ -146,7 +147,7 @@ class CycleRun:
         cycle = project.state().open_cycle
         assert cycle is not None  # noqa: S101 - it was started, or is open
         self._first_commit = cycle.commit
-        roles = tuple((name, settings.player(name).model or _NOBODY) for name in TEAM.names)
+        roles = tuple((name, settings.player(name).model or _NOBODY) for name in CYCLE.names)
         replay = bool(self._open.role_models.recordings)
         self._watch(
             CycleBegan(

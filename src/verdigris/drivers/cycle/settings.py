@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 
 from verdigris.core.paths import PathClass
+from verdigris.core.roles import names_of
 from verdigris.core.settings import DriverSettings
 from verdigris.core.value import value
 from verdigris.storage.config import load_driver
@@ -65,8 +66,8 @@ SECTION = DriverSection(
     "cycle",
     CycleKeys,
     cycle_settings,
-    roles=("planner", "test_author", "validator", "coder"),
-    teams=(("planner", "test_author", "coder"),),
+    roles=names_of("cycle"),
+    teams=(names_of("cycle", "planner", "tester", "coder"),),
 )
 
 

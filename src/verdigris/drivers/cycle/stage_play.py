@@ -15,9 +15,9 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Stage
 from verdigris.drivers.attempts import Exhausted, RoleRun, open_roles, undo_when_interrupted
 from verdigris.drivers.cycle.frame import CycleStep, report_step
-from verdigris.drivers.cycle.roles import DRIVER, ROLE_OF, TEAM, VALIDATOR, material_of, task_of
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.stages import advance, resume
+from verdigris.drivers.cycle.tasks import DRIVER, ROLE_OF, VALIDATOR, material_of, task_of
 from verdigris.drivers.cycle.validation.judgement import HOLDOUT, GivenVerdict, validate
 from verdigris.drivers.edits import (
     Bad,
@@ -29,6 +29,7 @@ from verdigris.drivers.edits import (
 )
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.models.roles.teams import CYCLE
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.lock import hold_alone
 from verdigris.turns.aside import lay_back
@@ -69,7 +70,7 @@ def open_run(project: Project, watch: Watcher, *, record: Path | None = None) ->
     busy = "a cycle is being run in this worktree already"
     alone = hold_alone(project.repo.lock("cycle"), busy, "let it end, or stop it with Ctrl-C there")
     optional = (VALIDATOR.name,)
-    with open_roles(TEAM, settings, project.root, watch, record=record, optional=optional) as run, alone:
+    with open_roles(CYCLE, settings, project.root, watch, record=record, optional=optional) as run, alone:
         yield OpenRun(run.role_models, run.keeper, run.meter, run.watch, project, settings)
 
 

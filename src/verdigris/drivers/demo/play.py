@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError, ToolMissing, UserError
 from verdigris.core.records import Actor
+from verdigris.core.roles import names_of
 from verdigris.core.settings import REPLAY, MachineSettings
 from verdigris.core.test_ids import shell_words
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, first_line
 from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.drivers import demo as s
-from verdigris.drivers.cycle.roles import TEAM as CYCLE_TEAM
 from verdigris.drivers.cycle.run import CycleRun
 from verdigris.drivers.cycle.stage_play import open_run
 from verdigris.drivers.demo import Act, Moral
 from verdigris.drivers.happenings import RunEnded
 from verdigris.drivers.machine.open_machine import open_machine
-from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import MachineRun
 from verdigris.execution.tools.registry import program
 from verdigris.languages.registry import language_named
@@ -247,7 +246,7 @@ def build_kata(root: Path, actor: Actor, watch: Watcher) -> RunEnded:
 def prepare_kata(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{KATA_TALK}") -> None:
     """`more`: of its tdd.yaml."""
     files = {MachineSettings().kata: KATA.read_text("utf-8")}
-    _initialise(root, actor, files, _roles(TEAM.names, model) + more, "chore: a kata")
+    _initialise(root, actor, files, _roles(names_of("machine"), model) + more, "chore: a kata")
 
 
 SPEC = Path(__file__).with_name("shipping.md")
@@ -268,7 +267,7 @@ def build_spec(root: Path, actor: Actor, watch: Watcher) -> RunEnded:
 def prepare_spec(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{SPEC_TALK}") -> None:
     """`more`: of its tdd.yaml."""
     files = {SPEC_PATH: SPEC.read_text("utf-8")}
-    _initialise(root, actor, files, _roles(CYCLE_TEAM.names, model) + more, "docs: a spec")
+    _initialise(root, actor, files, _roles(names_of("cycle"), model) + more, "docs: a spec")
 
 
 def _roles(names: Iterable[str], model: str) -> str:

@@ -22,11 +22,11 @@ from verdigris.drivers.loop.open_program import (
     occupy,
     open_program,
 )
-from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.run import ITERATION, STOPPED, LoopRun
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.drivers.loop.survey import choose_due, gather_candidates
+from verdigris.drivers.loop.tasks import DRIVER
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

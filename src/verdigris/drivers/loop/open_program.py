@@ -24,9 +24,10 @@ from verdigris.drivers.loop.discovery import (
     withheld_paths,
 )
 from verdigris.drivers.loop.history import follow_history
-from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
+from verdigris.drivers.loop.tasks import DRIVER, RATCHET, TEST_DRIVEN
 from verdigris.drivers.private_worktree import adapt_stacks, hooks_folder, open_private
+from verdigris.models.roles.teams import LOOP
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.lock import hold_alone, is_held
@@ -185,11 +186,11 @@ def open_program(
     require_ready(found, home.root)
     settings = load_loop(home.root)
     needed = TEST_DRIVEN if found.is_test_driven else RATCHET
-    optional = [role for role in TEAM.names if role not in needed]
+    optional = [role for role in LOOP.names if role not in needed]
     limit = min(filter(None, (settings.tokens, found.program.limits.tokens)), default=0)
     settings = replace(settings, tokens=limit)
     alone = occupy(home.repo, RUN, name)
-    with open_roles(TEAM, settings, home.root, watch, record=record, optional=optional) as run, alone:
+    with open_roles(LOOP, settings, home.root, watch, record=record, optional=optional) as run, alone:
         work, base = _prepare(home, found, settings, run.watch)
         project = adapt_stacks(home, open_private(home, work.root, DRIVER, settings.share))
         with operation(project):

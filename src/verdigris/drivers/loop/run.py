@@ -19,9 +19,9 @@ from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured
 from verdigris.drivers.loop.iteration.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
 from verdigris.drivers.loop.open_program import BranchStuck, follow_base, is_asked_to_stop
-from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
+from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
 from verdigris.storage.log.log import now_ms
 from verdigris.turns.completion import begin_session, gather_work
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from verdigris.core.roles import names_of
 from verdigris.core.settings import ConcernRule, DriverSettings
 from verdigris.core.value import value
 from verdigris.storage.config import load_driver
@@ -65,8 +66,8 @@ SECTION = DriverSection(
     "loop",
     LoopKeys,
     loop_settings,
-    roles=("test_writer", "code_writer", "improver", "optimizer"),
-    teams=(("test_writer", "code_writer", "improver"), ("optimizer",)),
+    roles=names_of("loop"),
+    teams=(names_of("loop", "tester", "coder", "refactorer"), names_of("loop", "optimizer")),
 )
 
 

@@ -16,10 +16,11 @@ from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.drivers.edits import accepted_suite, oracle_of
 from verdigris.drivers.machine import history
+from verdigris.drivers.machine.history import REFACTORER, TESTER
 from verdigris.drivers.machine.open_machine import is_taken_back
-from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
 from verdigris.drivers.private_worktree import ancestor, is_same_commit, ref
 from verdigris.drivers.step_records import Proposal, Verified, message
+from verdigris.models.roles.teams import MACHINE
 from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import is_held
@@ -74,7 +75,7 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
     )
     proposal = _proposal(project, step)
     verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))
-    role = TEAM.role(step.role)
+    role = MACHINE.role(step.role)
     text = machine.role_models.scrub(message(role, step.step, proposal, verified))
     intent = Committing(
         step=step.step,

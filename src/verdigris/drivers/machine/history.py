@@ -10,8 +10,8 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.value import value
 from verdigris.drivers.edits import as_tree, shown_entries
 from verdigris.drivers.machine.open_machine import place
-from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
 from verdigris.drivers.step_records import flat
+from verdigris.models.roles.teams import MACHINE
 from verdigris.storage.git import ask_users_git, users_git
 from verdigris.storage.lock import is_held
 from verdigris.storage.repository import find_repository, head
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from verdigris.storage.repository import Repository
 
 
+TESTER, CODER, REFACTORER = MACHINE.roles
 LOOKED_AT = 400
 """How many commits are read, the newest first."""
 _TRAILERS = ("TDD-Step", "TDD-Role", "TDD-Test", "TDD-Point", "TDD-Concern")
@@ -72,13 +73,13 @@ def _parse_commit(part: str) -> CommitText:
     step = (steps.split() or [""])[-1]
     role = (roles.split() or [""])[-1]
     subject = subject.strip("\n")
-    if not step.isdecimal() or role not in set(TEAM.names):
+    if not step.isdecimal() or role not in set(MACHINE.names):
         return CommitText(commit, subject, None)
     numbers = tuple(int(point) for point in points.split() if point.isdecimal())
     made = MachineCommit(
         commit,
         int(step),
-        TEAM.role(role),
+        MACHINE.role(role),
         tuple(tests.splitlines()),
         subject,
         numbers,
@@ -175,13 +176,13 @@ class Position:
 def position(made: Sequence[MachineCommit], passed: Sequence[PassedStep]) -> Position:
     """`made`: commits, the newest first. `passed`: steps without a commit; those after the last one count."""
     step, role, after = (made[0].step, made[0].role, made[0].commit) if made else (0, REFACTORER, "")
-    following, finding = TEAM.after(role), ""
+    following, finding = MACHINE.after(role), ""
     for done in passed:
         if done.step <= step or done.after != after:
             continue
         step = done.step
         back = done.outcome == SENT_BACK
-        following = TESTER if back else TEAM.after(TEAM.role(done.role))
+        following = TESTER if back else MACHINE.after(MACHINE.role(done.role))
         finding = done.why if back or done.outcome == UPHELD else ""
     tests = made[0].tests if made else ()
     return Position(

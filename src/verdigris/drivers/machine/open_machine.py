@@ -13,7 +13,6 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.drivers import private_worktree
 from verdigris.drivers.attempts import RoleRun, open_roles
-from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.private_worktree import (
     Leftover,
     adapt_stacks,
@@ -30,6 +29,7 @@ from verdigris.drivers.private_worktree import (
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
 from verdigris.models.roles.context import as_text
+from verdigris.models.roles.teams import MACHINE
 from verdigris.storage import durable_files
 from verdigris.storage.config import load_machine
 from verdigris.storage.git import ask_users_git, git
@@ -197,7 +197,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
     settings = load_machine(home.root)
     branch = _branch(home)
     alone = hold_alone(home.repo.lock("machine"), _BUSY, _LET_IT_END)
-    with open_roles(TEAM, settings, home.root, watch, record=record) as run, alone:
+    with open_roles(MACHINE, settings, home.root, watch, record=record) as run, alone:
         project = (
             _open_private_project(home, settings, branch) if settings.sandbox else _in_place(home, settings)
         )

@@ -17,11 +17,12 @@ from verdigris.drivers.judges.implementor import judge_implemented, open_reds
 from verdigris.drivers.judges.refactorer import judge_restructured, too_large
 from verdigris.drivers.judges.tester import judge_written_tests, test_texts_at
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
-from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
+from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
 from verdigris.drivers.machine.step import refuse_unfinished
 from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
+from verdigris.models.roles.teams import MACHINE
 from verdigris.turns import aside, refactor
 from verdigris.turns.aside import lay_back
 from verdigris.turns.claim import claim
@@ -35,16 +36,16 @@ PATIENT = 1_000_000
 """So many strikes that a person's edits are never set aside."""
 _WORDS = {
     "!nothing": (Say.NOTHING_TO_DO, (REFACTORER,)),
-    "!wrong": (Say.TEST_IS_WRONG, TEAM.roles),
+    "!wrong": (Say.TEST_IS_WRONG, MACHINE.roles),
     "!right": (Say.TEST_IS_RIGHT, (TESTER,)),
-    "!kata": (Say.KATA_IS_WRONG, TEAM.roles),
+    "!kata": (Say.KATA_IS_WRONG, MACHINE.roles),
     "!done": (Say.KATA_DONE, (TESTER,)),
 }
 QUIT = "!q"
 _NAME = re.compile(r"""\bdef test_(\w+)|\b(?:test|it)\(\s*["'](.+?)["']|\bfn (\w+)\(\)|\bfunc Test(\w+)\(""")
 _ASKS = {
     TESTER: "write one failing test, with stubs marked STUB:TDD where it needs them",
-    IMPLEMENTOR: "make the red tests pass; the tests stay as they are",
+    CODER: "make the red tests pass; the tests stay as they are",
     REFACTORER: "improve the structure and keep the behaviour",
 }
 
@@ -108,7 +109,7 @@ class HumanStep:
     def _turn(self, why: str) -> YourTurn:
         reds = (
             describe_reds(open_reds(self._project, self._position.tests))
-            if self._role is IMPLEMENTOR and not why
+            if self._role is CODER and not why
             else ()
         )
         typed = "then press Enter, with the commit's subject if you like"
@@ -158,7 +159,7 @@ class HumanStep:
         reds = dict(summarise_red(red) for red in state.valid_reds if red.test_id in state.claims)
         usual = {
             TESTER: self._new_test() or "the next behaviour",
-            IMPLEMENTOR: f"make {', '.join(reds) or 'the tests'} pass",
+            CODER: f"make {', '.join(reds) or 'the tests'} pass",
             REFACTORER: "a better structure",
         }
         said = Proposal(

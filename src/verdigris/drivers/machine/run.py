@@ -17,22 +17,24 @@ from verdigris.drivers.judges.refactorer import find_untested_lines, why_unmeasu
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit, forward, hindrance, in_a_cycle, squash_cycle
 from verdigris.drivers.machine.history import (
+    CODER,
     NOTHING_RED,
     NOTHING_TO_DO,
     SENT_BACK,
+    TESTER,
     UPHELD,
     Position,
     position,
 )
 from verdigris.drivers.machine.open_machine import list_dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
-from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.drivers.machine.step import MachineStep, Outcome, material_of, notes_for, unshown_points
 from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.prompt import told_kata
+from verdigris.models.roles.teams import MACHINE
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
 from verdigris.turns.completion import begin_session, gather_work
@@ -128,7 +130,7 @@ class MachineRun:
 
     def _nothing_red(self, now: Position) -> bool:
         """Whether no test is red any more, and no accepted edit waits to be committed."""
-        if now.role is not IMPLEMENTOR:
+        if now.role is not CODER:
             return False
         state = self._machine.project.state()
         begun = state.machine.step is not None and state.machine.step.verdict
@@ -227,7 +229,7 @@ class MachineRun:
         self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, **as_tokens(self._cost)))
 
     def _may_return(self, now: Position) -> bool:
-        return now.role is IMPLEMENTOR and not now.returned
+        return now.role is CODER and not now.returned
 
     def _send_back(self, now: Position, taken: RoleStop | Exhausted) -> None:
         """Reports a test-bug, which stays open until a revised test is red."""
@@ -274,7 +276,7 @@ class MachineRun:
 
     def _tell_beginning(self, first: int, last: int, *, resumed: bool) -> None:
         machine = self._machine
-        roles = tuple((role.name, machine.settings.player(role.name).model) for role in TEAM.roles)
+        roles = tuple((role.name, machine.settings.player(role.name).model) for role in MACHINE.roles)
         replay = bool(machine.role_models.recordings)
         machine.watch(
             RunBegan(first, last, resumed, str(machine.project.root), machine.branch, roles, replay)

@@ -13,9 +13,9 @@ from verdigris.drivers.edits import Bad, describe_reds, gather_material, read_st
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
 from verdigris.drivers.judges.tester import judge_tests
-from verdigris.drivers.machine import history, roles
+from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
-from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
+from verdigris.drivers.machine.history import CODER, TESTER
 from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
@@ -65,14 +65,14 @@ def notes_for(now: Position, machine: Machine) -> tuple[str, ...]:
 def _notes(now: Position, machine: Machine) -> Iterator[str]:
     settings = machine.settings
     match now.role:
-        case roles.REFACTORER:
+        case history.REFACTORER:
             lines = f"{settings.refactor_lines} lines, added and removed"
             yield f"The limits of this refactor: {settings.refactor_files} files and {lines}."
-        case roles.TESTER if now.finding:
+        case history.TESTER if now.finding:
             yield _CAME_BACK.format(finding=now.finding)
-        case roles.IMPLEMENTOR if now.finding:
+        case history.CODER if now.finding:
             yield _UPHELD.format(finding=now.finding)
-        case roles.TESTER if points := unshown_points(machine.kata(), now.points):
+        case history.TESTER if points := unshown_points(machine.kata(), now.points):
             yield f"Points of the kata that no test shows yet: {list_points(points)}."
     if now.concerns:
         yield "\n".join(("Concerns about the last commit:", *(f"- {concern}" for concern in now.concerns)))
@@ -155,7 +155,7 @@ class MachineStep:
 
     def _task(self) -> Task:
         now = self._position
-        if self._role is IMPLEMENTOR:
+        if self._role is CODER:
             return Task(self._role, now.step, describe_reds(open_reds(self._project, now.tests)), self._notes)
         words = read_standing(self._project).words
         returned = self._role is TESTER and bool(now.finding)
@@ -166,7 +166,7 @@ class MachineStep:
     def _carry_out(self, plan: EditPlan, attempt: int, seen: Seen) -> StepCommit | Bad:
         reds = (
             dict(map(summarise_red, open_reds(self._project, self._position.tests)))
-            if self._role is IMPLEMENTOR
+            if self._role is CODER
             else {}
         )
         because = self._position.finding if self._role is TESTER else ""

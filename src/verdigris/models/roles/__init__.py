@@ -1,12 +1,16 @@
-"""A role is one part that a model or a person plays in a driver. It is data in the driver's own folder."""
+"""A role is one part that a model or a person plays in a driver; it is data."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from verdigris.core.errors import HarnessError
+from verdigris.core.roles import NAMES
 from verdigris.core.value import value
 from verdigris.models.roles.answer import RoleEdit, Say
 
@@ -24,12 +28,9 @@ enough, a validation of the tests."""
 
 GROUP = "verdigris.roles"
 """Entry points of other packages: a driver's name, and the object that is its `Team`."""
-BUILT_IN = {
-    "machine": "verdigris.drivers.machine.roles",
-    "cycle": "verdigris.drivers.cycle.roles",
-    "loop": "verdigris.drivers.loop.roles",
-}
-"""Modules with a `TEAM`, by its driver; loaded when it is needed."""
+_PROMPTS = Path(__file__).parent / "prompts"
+_OURS = "verdigris.models.roles.teams"
+"""The module of our own teams; loaded when one is needed."""
 
 
 @value
@@ -101,9 +102,16 @@ class Team:
         return self.role(role.next)
 
 
+@cache
+def read_prompts(page: str) -> Mapping[str, str]:
+    """The sections of a page by heading; each paragraph and each item stands on one line."""
+    _, *parts = re.split(r"^## (.+)\n", (_PROMPTS / f"{page}.md").read_text("utf-8"), flags=re.MULTILINE)
+    return {heading: text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
 def find_team(driver: str) -> Team:
-    if driver in BUILT_IN:
-        return cast("Team", import_module(BUILT_IN[driver]).TEAM)
+    if driver in NAMES:
+        return cast("Team", import_module(_OURS).TEAMS[driver])
     for point in _points():
         if point.name == driver:
             return cast("Team", point.load())
@@ -111,7 +119,7 @@ def find_team(driver: str) -> Team:
 
 
 def drivers() -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*BUILT_IN, *(point.name for point in _points()))))
+    return tuple(dict.fromkeys((*NAMES, *(point.name for point in _points()))))
 
 
 def _points() -> tuple[EntryPoint, ...]:

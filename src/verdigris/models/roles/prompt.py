@@ -14,7 +14,7 @@ from verdigris.core.value import value
 from verdigris.languages.registry import language_named
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
-from verdigris.models.roles import Role, find_team
+from verdigris.models.roles import Role, find_team, read_prompts
 from verdigris.models.roles.answer import PARTS, SCHEMA_NAME, schema
 from verdigris.models.roles.context import by_weight
 from verdigris.models.roles.tools import TOOLS
@@ -24,22 +24,6 @@ if TYPE_CHECKING:
 
     from verdigris.models.roles import Team
     from verdigris.models.roles.context import Material, Tree
-
-
-_ANSWER = """\
-YOUR ANSWER is one JSON object and nothing around it:
-{"verdict": "edit", "reason": "", "rationale": "why this change now", "read": [], "type": "test", \
-"subject": "sum of two numbers", {more}"edits": [{"path": "tests/test_sum.py", \
-"action": "upsert", "intent": "the new case", "content": "…the whole file…\\n", "to": null}]}
-- verdict: {verdicts}; `reason` says why \
-it is not edit.
-- type: {types}. subject: one line in the \
-imperative, without the type, a capital or a full stop.
-- edits: `upsert` writes a file with `content`, always its whole text; `delete` removes one; `move` takes \
-it to `to`, with `content` null if the text stays. Paths are relative to the project's root. Each file at \
-most once. The machine's own files (tdd.yaml, .git, .tdd) and the {brief} are not yours to write.
-- read: files that are listed but not told, or told only in part, and that you want to see before you \
-edit."""
 
 
 def guide(team: Team, language: str, runner: str = "", tools: tuple[str, ...] = ()) -> str:
@@ -55,7 +39,9 @@ def _answer(team: Team) -> str:
     *says, last = team.says
     more = "".join(f'"{part}": {PARTS[part].example}, ' for part in team.parts)
     words = {"types": types, "verdicts": f"{', '.join(says)} or {last}", "more": more, "brief": team.brief}
-    return re.sub(r"\{(types|verdicts|more|brief)\}", lambda found: words[found[1]], _ANSWER)
+    return re.sub(
+        r"\{(types|verdicts|more|brief)\}", lambda found: words[found[1]], read_prompts("answer")["form"]
+    )
 
 
 _LEAST = 120
@@ -146,12 +132,6 @@ _KATA_PART = 0.4
 _OWN = 8_000
 """Tokens of an answer that are shown again to the model that gave it."""
 
-ASK = (
-    "If you are sure, answer with the edits now. Otherwise leave `edits` empty, plan in `rationale`, and list"
-    " in `read` the files that you want to see first. If you stop instead of editing, give that verdict."
-)
-EDIT = "Now the edits of this plan, complete, as one JSON object."
-
 
 @value
 class Task:
@@ -176,8 +156,9 @@ def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[As
     kata = f"# The {team.brief}\n\n{told_kata(material.kata, material.budget)}"
     told = tell(material, max(0, material.budget - estimate(system) - estimate(kata)))
     shared = f"{kata}\n\n{told.text}"
+    asked = read_prompts("answer")["first question"]
     ask = Ask(
-        (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{ASK}\n")),
+        (Message("system", system), Message("user", f"{shared}\n\n{_task(task)}\n\n{asked}\n")),
         schema(team.commit_types, team.says, team.parts),
         SCHEMA_NAME,
         TOOLS if tools else (),
@@ -193,7 +174,7 @@ def told_kata(kata: str, budget: int) -> str:
 def edit_ask(asked: Ask, plan: str, files: Mapping[str, str], missing: Sequence[str]) -> Ask:
     """The question after a plan; `files`: what it wanted to see, `missing`: why other files are not shown."""
     shown = [shown_file(path, text) for path, text in files.items()]
-    return again(asked, plan, "\n\n".join((*shown, *missing, EDIT)) + "\n")
+    return again(asked, plan, "\n\n".join((*shown, *missing, read_prompts("answer")["after a plan"])) + "\n")
 
 
 def again(asked: Ask, answer: str, said: str) -> Ask:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from verdigris.core.roles import names_of
 from verdigris.core.settings import (
     HUMAN,
     REPLAY,
@@ -279,4 +280,4 @@ def machine_settings(said: MachineKeys, shared: DriverSettings, places: Places) 
     return MachineSettings(**{**driver_values(said, shared), "sandbox": sandbox})
 
 
-SECTION = DriverSection("machine", MachineKeys, machine_settings, ("tester", "implementor", "refactorer"))
+SECTION = DriverSection("machine", MachineKeys, machine_settings, names_of("machine"))

@@ -15,8 +15,8 @@ from verdigris.drivers.loop.discovery import find_crossings
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
 from verdigris.drivers.loop.measurement import EvaluationFailed, judge_metric
-from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.state_file.harness import reconcile
+from verdigris.drivers.loop.tasks import DRIVER
 from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms

@@ -35,8 +35,8 @@ from verdigris.drivers.loop.iteration.candidate import CandidateCommit, OutOfRea
 from verdigris.drivers.loop.iteration.phase_work import PhaseWork
 from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
 from verdigris.drivers.loop.open_program import is_asked_to_stop
-from verdigris.drivers.loop.roles import IMPROVER
 from verdigris.drivers.loop.state_file.view import read_count
+from verdigris.drivers.loop.tasks import REFACTORER
 from verdigris.models.roles.prompt import clip, put_fences
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import head
@@ -111,7 +111,7 @@ class CiCheck(PhaseWork):
 
     def _mend(self, candidate: CandidateCommit, attempt: int, failed: CiFailed) -> Event | None:
         """Lets the improver mend it as a refactor: a change of behaviour would need a red."""
-        project = self.open.project_for(IMPROVER)
+        project = self.open.project_for(REFACTORER)
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             return judge_refactoring(project, self.open.settings, plan.changes, seen) or mend_event()
@@ -120,7 +120,7 @@ class CiCheck(PhaseWork):
             said = step.proposal()
             return self.choice_event(project.workspace.snapshot(), said.improvement, said.rationale)
 
-        step = self.step(IMPROVER, LoopPhase.ACCEPT, _ATTEMPTS, judge)
+        step = self.step(REFACTORER, LoopPhase.ACCEPT, _ATTEMPTS, judge)
         step = replace(step, number=step.number + attempt)
         shown = put_fences(clip(failed.output, _OUTPUT))
         note = f"CI fails on this commit. Mend it and keep the behaviour; `improvement` names it:\n{shown}"

@@ -17,7 +17,7 @@ from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnde
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import ERROR, REJECTED, RETRIES, LoopPhase
-from verdigris.drivers.loop.roles import DRIVER, task_of
+from verdigris.drivers.loop.tasks import DRIVER, task_of
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop

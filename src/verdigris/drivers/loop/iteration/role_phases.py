@@ -17,7 +17,7 @@ from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, LoopPhase, attempts_left
 from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork
-from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
+from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
 from verdigris.drivers.step_records import flat
 from verdigris.languages.tests import text_of_test
 from verdigris.storage.project import texts_at
@@ -40,7 +40,7 @@ _ATTEMPTS = 3
 
 class Pinning(PhaseWork):
     def pin(self) -> Event:
-        project, picks = self.open.project_for(TEST_WRITER), self.open.settings.picks
+        project, picks = self.open.project_for(TESTER), self.open.settings.picks
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             found = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
@@ -66,7 +66,7 @@ class Pinning(PhaseWork):
                 again = e.AlreadyPassing(program=self.open.name, iteration=self.now.number, target=name)
                 self.open.record(again)
 
-        step = self.step(TEST_WRITER, LoopPhase.RED, picks, judge, refused=record_refusal)
+        step = self.step(TESTER, LoopPhase.RED, picks, judge, refused=record_refusal)
         got = step.take(self.task(step), taken=lambda: self.error("red", "no test is on record"))
         if isinstance(got, Exhausted):
             picked = self.open.state().open
@@ -79,7 +79,7 @@ class Pinning(PhaseWork):
     # -- green --------------------------------------------------------------------------------
 
     def make_green(self) -> Event:
-        pinned, project = self.pinned, self.open.project_for(CODE_WRITER)
+        pinned, project = self.pinned, self.open.project_for(CODER)
         left = [flat(test) for test in pinned.tests]
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
@@ -103,7 +103,7 @@ class Pinning(PhaseWork):
             self.open.record(self.failure_event(self.now.attempts + attempt, bad.reasons))
 
         most = attempts_left(self.now, self.open.settings.attempts)
-        step = self.step(CODE_WRITER, LoopPhase.GREEN, most, judge, refused=record_refusal)
+        step = self.step(CODER, LoopPhase.GREEN, most, judge, refused=record_refusal)
         step = replace(step, earlier=self.now.attempts)
         opened = project.state().machine.step
         accepted = opened is not None and opened.step == step.number and opened.verdict == ACCEPTED
@@ -130,7 +130,7 @@ class Pinning(PhaseWork):
 
     def rethink(self) -> Event:
         """Reports the test as wrong, so that the test writer may revise it or keep it."""
-        pinned, project = self.pinned, self.open.project_for(TEST_WRITER)
+        pinned, project = self.pinned, self.open.project_for(TESTER)
         if not project.state().test_bugs:
             last = "; ".join(self.now.reasons) or "three iterations ended with an error"
             why = f"{self.now.attempts} attempts to make it pass failed: {last}"
@@ -149,7 +149,7 @@ class Pinning(PhaseWork):
                 close_bug(project, bug)
             return self._rethink_event(pinned.tests, why, self.now.rest)
 
-        step = self.step(TEST_WRITER, LoopPhase.RETHINK, _RETHINKS, judge, stand=stand)
+        step = self.step(TESTER, LoopPhase.RETHINK, _RETHINKS, judge, stand=stand)
         got = step.take(self.task(step), taken=lambda: stand("the revision was interrupted"))
         if isinstance(got, Exhausted):
             got = stand(f"no revision was accepted: {got.why}")
@@ -208,7 +208,7 @@ class Pinning(PhaseWork):
 
 class Improvement(PhaseWork):
     def improve(self, phase: LoopPhase) -> Event:
-        role = IMPROVER if phase is LoopPhase.REFACTOR else OPTIMIZER
+        role = REFACTORER if phase is LoopPhase.REFACTOR else OPTIMIZER
         project = self.open.project_for(role)
         if self.now.made is not None and not self.now.made.lines:
             return self.choice_event(self.now.rest, why="nothing was written that could be improved")
@@ -230,9 +230,9 @@ class Improvement(PhaseWork):
         got = step.take(self.task(step), taken=accepted_event)
         if isinstance(got, Exhausted):
             why = f"no change was accepted: {got.why}"
-            return (
-                self.choice_event(self.now.rest, why=why) if role is IMPROVER else self.error(str(phase), why)
-            )
+            if role is OPTIMIZER:
+                return self.error(str(phase), why)
+            return self.choice_event(self.now.rest, why=why)
         if isinstance(got, e.RefactorChosen):
             step.tell_end(str(phase), got.improvement or got.why)
         return got

@@ -5,7 +5,7 @@ from __future__ import annotations
 from verdigris.drivers.loop.discovery import FoundProgram
 from verdigris.drivers.loop.history import ProgramState
 from verdigris.drivers.loop.program import read_program
-from verdigris.drivers.loop.roles import TEST_WRITER, task_of
+from verdigris.drivers.loop.tasks import TESTER, task_of
 
 TEXT = """\
 ---
@@ -52,7 +52,7 @@ Empty inputs first.
 def test_people_speak_to_roles_by_the_state_file() -> None:
     found = FoundProgram(read_program("fast", TEXT), "program.md", TEXT, {})
     state = ProgramState("fast", lessons=("NaN sorts last.", "Zero is no step."))
-    notes = task_of(TEST_WRITER, 1, found, state, STATE).notes
+    notes = task_of(TESTER, 1, found, state, STATE).notes
     assert notes[0] == "Current priorities:\nEmpty inputs first."
     assert notes[1].splitlines() == [
         "Lessons of earlier iterations:",
@@ -60,4 +60,4 @@ def test_people_speak_to_roles_by_the_state_file() -> None:
         "- A person's own lesson.",
         "- Zero is no step.",
     ]
-    assert task_of(TEST_WRITER, 1, found, ProgramState("fast"), "").notes == ()
+    assert task_of(TESTER, 1, found, ProgramState("fast"), "").notes == ()
