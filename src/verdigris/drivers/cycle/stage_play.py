@@ -13,7 +13,6 @@ from verdigris.core.events import CycleStopped
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
 from verdigris.core.state import Stage
-from verdigris.drivers.attempts import Exhausted, RoleRun, open_roles, undo_when_interrupted
 from verdigris.drivers.cycle.frame import CycleStep, report_step
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.stages import advance, resume
@@ -27,6 +26,7 @@ from verdigris.drivers.edits import (
     settle_edits,
     write_changes,
 )
+from verdigris.drivers.play import Exhausted, RoleRun, open_roles, undo_when_interrupted
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.teams import CYCLE

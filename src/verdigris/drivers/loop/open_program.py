@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.core.value import value
-from verdigris.drivers.attempts import RoleRun, open_roles
 from verdigris.drivers.edits import gather_material, read_files
 from verdigris.drivers.happenings import Noted
 from verdigris.drivers.loop.branches.remote import GitRemote
@@ -26,6 +25,7 @@ from verdigris.drivers.loop.discovery import (
 from verdigris.drivers.loop.history import follow_history
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.tasks import DRIVER, RATCHET, TEST_DRIVEN
+from verdigris.drivers.play import RoleRun, open_roles
 from verdigris.drivers.private_worktree import adapt_stacks, hooks_folder, open_private
 from verdigris.models.roles.teams import LOOP
 from verdigris.storage.durable_files import write_whole

@@ -12,7 +12,7 @@ from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.drivers import private_worktree
-from verdigris.drivers.attempts import RoleRun, open_roles
+from verdigris.drivers.play import RoleRun, open_roles
 from verdigris.drivers.private_worktree import (
     Leftover,
     adapt_stacks,

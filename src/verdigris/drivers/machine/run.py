@@ -8,7 +8,6 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
 from verdigris.core.policy.done import find_open
 from verdigris.core.value import replace, value
-from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.budget import BudgetUsedUp, as_tokens
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
@@ -29,6 +28,7 @@ from verdigris.drivers.machine.history import (
 from verdigris.drivers.machine.open_machine import list_dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.step import MachineStep, Outcome, material_of, notes_for, unshown_points
+from verdigris.drivers.play import Exhausted
 from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say

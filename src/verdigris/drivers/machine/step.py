@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import replace
-from verdigris.drivers.attempts import Exhausted, undo_when_interrupted
 from verdigris.drivers.edits import Bad, describe_reds, gather_material, read_standing
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
@@ -16,6 +15,7 @@ from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.history import CODER, TESTER
+from verdigris.drivers.play import Exhausted, undo_when_interrupted
 from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say

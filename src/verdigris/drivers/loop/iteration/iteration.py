@@ -10,7 +10,6 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.happenings import IterationBegan, Noted, PhaseBegan
 from verdigris.drivers.judges.refactorer import judge_refactoring
 from verdigris.drivers.loop import events as e
@@ -37,6 +36,7 @@ from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
 from verdigris.drivers.loop.open_program import is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_count
 from verdigris.drivers.loop.tasks import REFACTORER
+from verdigris.drivers.play import Exhausted
 from verdigris.models.roles.prompt import clip, put_fences
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import head

@@ -10,7 +10,6 @@ from verdigris.core.events import StepBegun, StepProposed
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import replace, value
-from verdigris.drivers.attempts import Exhausted, undo_when_interrupted
 from verdigris.drivers.budget import as_tokens
 from verdigris.drivers.edits import Bad, forbid
 from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnded
@@ -18,6 +17,7 @@ from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import ERROR, REJECTED, RETRIES, LoopPhase
 from verdigris.drivers.loop.tasks import DRIVER, task_of
+from verdigris.drivers.play import Exhausted, undo_when_interrupted
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop

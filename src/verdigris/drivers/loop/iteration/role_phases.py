@@ -9,7 +9,6 @@ from verdigris.core.actions import Deny
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
-from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.edits import Bad, forbid
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
@@ -18,6 +17,7 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, LoopPhase, attempts_left
 from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork
 from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
+from verdigris.drivers.play import Exhausted
 from verdigris.drivers.step_records import flat
 from verdigris.languages.tests import text_of_test
 from verdigris.storage.project import texts_at
