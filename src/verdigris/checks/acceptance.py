@@ -122,9 +122,9 @@ class _HeldRuns:
     def _traced_hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
         tests = traced_tests(self.project, self.worktree)
         tests |= {path: self.texts[path].decode("utf-8", "replace") for path in parcel.asked}
-        asked = LivenessRequest(tests, self.passed[parcel], withheld=parcel.withheld)
+        request = LivenessRequest(tests, self.passed[parcel], withheld=parcel.withheld)
         layer = self._layer(stack, parcel, self.worktree)
-        return LiveRuns(self.project, stack, asked, layer, nullcontext).try_all().hollow
+        return LiveRuns(self.project, stack, request, layer, nullcontext).try_all().hollow
 
     def _apart(self, tree: str, edited: Sequence[str]) -> TestReport:
         """Runs without a file that the code under test could read, where the language allows it."""
@@ -150,8 +150,8 @@ class _HeldRuns:
 
     def _in_place(self, tree: str, edited: Sequence[str]) -> TestReport:
         held = tuple(self.state.held_out)
-        asked = with_held_out(self.project, self.state, tree, held)
-        with on_start_tree(self.project, start=asked, edited=self.worktree, paths=(*held, *edited)) as layer:
+        start = with_held_out(self.project, self.state, tree, held)
+        with on_start_tree(self.project, start=start, edited=self.worktree, paths=(*held, *edited)) as layer:
             return execute(
                 self.project,
                 TestRequest(held, timeout=self.limit, sources=()),
@@ -216,8 +216,8 @@ def question_turn(
     if unfair := question_properties(candidate, suite, claimed):
         return Answers(VerdictChecks(blocking=unfair, noted=shared.noted))
     claims = state.claims.values()
-    asked = scrutinise(candidate, claimed, suite=suite, claims=claims, shared=shared.texts)
-    scrutiny = _with_shared(asked, shared)
+    answers = scrutinise(candidate, claimed, suite=suite, claims=claims, shared=shared.texts)
+    scrutiny = _with_shared(answers, shared)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     return Answers(scrutiny, held_out)
 
@@ -269,21 +269,21 @@ def judge_properties(
     after: Iterable[TestResult], before: Iterable[TestResult], changed: Collection[str]
 ) -> tuple[str, ...]:
     """`before`: the same tests with the source as it was. `changed`: paths of source that were edited."""
-    known = {result.native_id: result.property for result in before if result.property is not None}
-    return tuple(told for result in after for told in _judge(result, known, changed))
+    before_by_id = {result.native_id: result.property for result in before if result.property is not None}
+    return tuple(complaint for result in after for complaint in _judge(result, before_by_id, changed))
 
 
-def _judge(result: TestResult, known: dict[str, Property], changed: Collection[str]) -> Iterator[str]:
+def _judge(result: TestResult, earlier: dict[str, Property], changed: Collection[str]) -> Iterator[str]:
     tried = result.property
     if tried is None:
         return
-    was = known.get(result.native_id, tried)
+    was = earlier.get(result.native_id, tried)
     if was.settings != tried.settings:
         other = _difference(was.settings, tried.settings)
         yield f"{result.id}: the settings of its property changed in this turn: {other}"
     for path in sorted(set(tried.rejecting) & set(changed)):
-        told = "rejects inputs of its property, and only the test may say which inputs count"
-        yield f"{result.id}: {path} {told}"
+        complaint = "rejects inputs of its property, and only the test may say which inputs count"
+        yield f"{result.id}: {path} {complaint}"
     if not tried.ran:
         yield f"{result.id}: no input ran its property to its end"
 
@@ -291,5 +291,5 @@ def _judge(result: TestResult, known: dict[str, Property], changed: Collection[s
 def _difference(before: str, after: str) -> str:
     """The settings that are not the same."""
     old, new = before.split(", "), after.split(", ")
-    gone, come = ([one for one in side if one not in other] for side, other in ((old, new), (new, old)))
+    gone, come = ([line for line in side if line not in other] for side, other in ((old, new), (new, old)))
     return f"{', '.join(gone) or 'none'} → {', '.join(come) or 'none'}"

@@ -69,11 +69,11 @@ def run_traced(
 
 def executed_lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:
     """Collects by path the lines that any of the runs was seen to run, if it was seen whole."""
-    found: dict[str, frozenset[int]] = {}
-    for report in (one for one in reports if not one.cut):
+    executed: dict[str, frozenset[int]] = {}
+    for report in (report for report in reports if not report.cut):
         for path, lines in report.lines.items():
-            found[path] = found.get(path, frozenset()) | lines
-    return found
+            executed[path] = executed.get(path, frozenset()) | lines
+    return executed
 
 
 UNASKED = "no test was seen to run "
@@ -84,24 +84,24 @@ def uncovered_lines(
     before: Mapping[str, str | None], after: Mapping[str, str], executed: Mapping[str, Collection[int]]
 ) -> tuple[str, ...]:
     """Names places as `src/x.py:12-14`. `executed`: by path of each watched file, the lines that ran."""
-    found: list[str] = []
+    uncovered: list[str] = []
     for path, lines in added_lines(
         {p: text for p, text in before.items() if text is not None}, after
     ).items():
         tracing = reader_of(path).tracing()
         if tracing is not None and path in executed:
             idle = tracing.idle_lines(after[path], lines, frozenset(executed[path]))
-            found += (
+            uncovered += (
                 f"{path}:{first}" if first == last else f"{path}:{first}-{last}" for first, last in idle
             )
-    return tuple(found)
+    return tuple(uncovered)
 
 
 def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, frozenset[int]]:
     """Maps each file whose runs can be traced to the first lines of its new statements."""
-    found: dict[str, frozenset[int]] = {}
+    added: dict[str, frozenset[int]] = {}
     for language, paths in by_language(filter(is_traced, {**before, **after})).items():
         if (tracing := language.tracing()) is not None:
             old, new = ({path: side[path] for path in paths if path in side} for side in (before, after))
-            found |= tracing.added_lines(old, new)
-    return found
+            added |= tracing.added_lines(old, new)
+    return added

@@ -76,9 +76,9 @@ def run_events(
 
 def _whose(project: Project, state: WorktreeState, run: TestRun, asked: Sequence[str]) -> str:
     """A run of the whole suite leaves each red to the agent that has it."""
-    known = state.reds.get(run.test_id)
+    red = state.reds.get(run.test_id)
     named = any(name not in {"", "."} and covers_test(name.rstrip("/"), run.native_id) for name in asked)
-    return project.context if known is None or named else known.by
+    return project.context if red is None or named else red.by
 
 
 def suite_names(project: Project, claimed: Sequence[str] = ()) -> tuple[str, ...]:
@@ -258,10 +258,10 @@ def _is_whole(project: Project, state: WorktreeState, report: TestReport, tree: 
     """
     if state.turn is not None:
         return False
-    known = baseline_ids(project, state)
+    ids = baseline_ids(project, state)
     hindered = state.hindrance is not None and state.hindrance.blocks
-    if known is not None or state.ground is None or hindered:
-        return (known or frozenset()) <= {result.native_id for result in report.results}
+    if ids is not None or state.ground is None or hindered:
+        return (ids or frozenset()) <= {result.native_id for result in report.results}
     from verdigris.checks.observation import difference
     from verdigris.languages.registry import reader_of
 
@@ -272,8 +272,8 @@ def _is_whole(project: Project, state: WorktreeState, report: TestReport, tree: 
 def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[TestResult, ...]:
     if not any(map(_gave_up, results)):
         return results
-    known = _functions(project)
-    return tuple(_add_subject(project, result, known) if _gave_up(result) else result for result in results)
+    functions = _functions(project)
+    return tuple(_add_subject(project, r, functions) if _gave_up(r) else r for r in results)
 
 
 def _gave_up(result: TestResult) -> bool:
@@ -285,17 +285,17 @@ def _gave_up(result: TestResult) -> bool:
     return reader_of(split_id(result.native_id).path).gave_up(failure)
 
 
-def _add_subject(project: Project, result: TestResult, known: Mapping[str, str]) -> TestResult:
+def _add_subject(project: Project, result: TestResult, functions: Mapping[str, str]) -> TestResult:
     from verdigris.languages.registry import reader_of
 
     failure, native = result.failure, split_id(result.native_id)
     text = text_of(project, native.path)
-    found = (
-        reader_of(native.path).subject_of(failure, text, native.function, known) if failure and text else None
-    )
-    if failure is None or found is None:
+    if failure is None or not text:
         return result
-    subject, line = found
+    returned = reader_of(native.path).subject_of(failure, text, native.function, functions)
+    if returned is None:
+        return result
+    subject, line = returned
     frames = failure.frames or (Place(native.path, line),)
     return replace(result, failure=replace(failure, subject=subject, frames=frames))
 
@@ -307,9 +307,9 @@ def _functions(project: Project) -> dict[str, str]:
     tree = project.workspace.snapshot()
     paths = (entry.path for entry in project.workspace.files(tree))
     source = by_language(path for path in paths if project.classify(path) is PathClass.SOURCE)
-    found: dict[str, str] = {}
+    functions: dict[str, str] = {}
     for language, mine in source.items():
         if language.facts.tests_in_source:
             data = project.workspace.read_many(tree, mine)
-            found |= language.defined_functions({path: text or b"" for path, text in data.items()})
-    return found
+            functions |= language.defined_functions({path: text or b"" for path, text in data.items()})
+    return functions

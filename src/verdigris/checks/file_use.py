@@ -35,8 +35,8 @@ def recorded_reads(project: Project, report: TestReport, tree: str) -> str:
 def test_data(project: Project, report: TestReport, tree: str) -> list[str]:
     """Files of no class that test code read: as the run itself tells, else as its tests call them."""
     classes, cls = project.configured, project.classify
-    told = {use.path for use in report.files}
-    silent = [path for path in report.opened if path not in told]
+    reported = {use.path for use in report.files}
+    silent = [path for path in report.opened if path not in reported]
     tests = {split_id(result.native_id).path for result in report.results}
     tests.update(path for path in report.opened if cls(path) is PathClass.TEST)
     texts = project.workspace.read_many(tree, sorted(tests)) if silent else {}
@@ -46,11 +46,11 @@ def test_data(project: Project, report: TestReport, tree: str) -> list[str]:
 
 def reads_of(project: Project, reds: Iterable[Red]) -> tuple[str, ...]:
     """What these reds read; the same blob is cited by all of one run."""
-    found: dict[str, None] = {}
+    reads: dict[str, None] = {}
     for blob in dict.fromkeys(red.reads for red in reds if red.reads):
         data = project.workspace.blob_bytes(blob)
-        found |= dict.fromkeys(json.loads(data) if data is not None else ())
-    return tuple(found)
+        reads |= dict.fromkeys(json.loads(data) if data is not None else ())
+    return tuple(reads)
 
 
 def out_of_sight(project: Project, report: TestReport, tree: str) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def mentioned_files(
 def _is_named(name: str, words: bytes) -> bool:
     """Looks for the whole name, or for the name without its ending where that alone is in quotes."""
     whole, stem = (
-        re.escape(one.encode("utf-8", "surrogateescape")) for one in (name, name.partition(".")[0])
+        re.escape(spelling.encode("utf-8", "surrogateescape")) for spelling in (name, name.partition(".")[0])
     )
     named = rb"(?<![\w-])" + whole + rb"(?![\w-])"
     return re.search(named + rb"|[\"'`/]" + stem + rb"[\"'`]" if stem else named, words) is not None
@@ -181,16 +181,16 @@ def objections(
     fresh = [use for use in odd if use.path in changed]
     by_source = [use for use in uses if use.how == "read" and _is_data(use, cls)]
     data = [use.path for use in by_source if use.path in changed or use.path not in seen]
-    made = [use for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
-    told = {*expected, *(use.path for use in uses)}
-    loose = [p for p in files.opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
+    created = [use for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
+    reported = {*expected, *(use.path for use in uses)}
+    loose = [p for p in files.opened if p in changed and p not in reported and cls(p) is PathClass.OTHER]
     read_by_source = (use for use in by_source if use.path in changed)
     blocking = (
         *(f"{path} {EXPECTED}" for path in expected if path in changed),
         *map(_code, fresh),
         *(
             f"{_generated(use)}, and {', '.join(_each(data)[:FEW])} changed in this turn"
-            for use in made
+            for use in created
             if data
         ),
     )
@@ -199,7 +199,7 @@ def objections(
         *(_code(use) for use in odd if use not in fresh and use.by in changed),
         *(f"{use.path} changed in this turn, and {use.by} reads it" for use in read_by_source),
         *(f"{path} {_IN_TURN} the run opens it" for path in loose),
-        *(_generated(use) for use in made if not data and use.path in changed),
+        *(_generated(use) for use in created if not data and use.path in changed),
     )
     broken = (f"{use.path} {UNSEEN}" for use in unseen if use not in trusted)
     return Objections(broken=_each(broken), blocking=_each(blocking), noted=_each(noted))

@@ -46,8 +46,8 @@ class DigestMemory:
         self._file = private / FILE
         self.changed = False
         self._stamp = _stamp(self._file)
-        stamp, known = _SAVED.pop(str(self._file), ((), {}))
-        self.known: dict[str, Any] = known if stamp and stamp == self._stamp else self._read()
+        stamp, parts = _SAVED.pop(str(self._file), ((), {}))
+        self.known: dict[str, Any] = parts if stamp and stamp == self._stamp else self._read()
         self._files: dict[str, list[Any]] = self.part("files")
         self._loaded: dict[str, int] = self.part("loaded")
 
@@ -65,7 +65,7 @@ class DigestMemory:
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """Leaves out what is not there; this loop finds what is known by its stamp."""
-        found: dict[str, str] = {}
+        digests: dict[str, str] = {}
         rows, stat = self._files, os.stat
         for path in paths:
             row = rows.get(path)
@@ -77,15 +77,15 @@ class DigestMemory:
                     status.st_ctime_ns,
                     status.st_ino,
                 ]:
-                    found[path] = row[4]
+                    digests[path] = row[4]
                     continue
                 digest = self._digest(path, status)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
                 digest = f"unreadable: {error.strerror}"
-            found[path] = digest
-        return found
+            digests[path] = digest
+        return digests
 
     def _digest(self, path: str, status: os.stat_result) -> str:
         stamp = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
@@ -102,8 +102,8 @@ class DigestMemory:
         """What else is worth remembering; it is kept whenever a digest is."""
         if not isinstance(self.known.get(name), dict):
             self.known[name] = {}
-        found: dict[str, Any] = self.known[name]
-        return found
+        part: dict[str, Any] = self.known[name]
+        return part
 
     def save(self) -> None:
         if self.changed:
@@ -123,10 +123,10 @@ class DigestMemory:
 
     def _read(self) -> dict[str, Any]:
         try:
-            known = json.loads(self._file.read_bytes())
+            parts = json.loads(self._file.read_bytes())
         except (OSError, ValueError):
             return {}
-        return known if isinstance(known, dict) else {}
+        return parts if isinstance(parts, dict) else {}
 
 
 def _stamp(file: Path) -> tuple[int, ...]:
@@ -187,8 +187,8 @@ def foreign(interpreter: Interpreter, caches: Sequence[str], root: Path) -> tupl
     with confine_query(root, sandbox_note(root), reads=reads) as confine:
         command = Command(words, interpreter.path.parent, os.environ, confine=confine)
         finished = run(command, timeout=_SECONDS)
-    told = (line.split() for line in finished.output.splitlines())
-    good = {int(fields[0]) for fields in told if fields[1:] == [b"1"]}
+    rows = (line.split() for line in finished.output.splitlines())
+    good = {int(fields[0]) for fields in rows if fields[1:] == [b"1"]}
     return tuple(path for number, path in enumerate(caches) if number not in good)
 
 
@@ -200,10 +200,10 @@ def prepare(project: Project, loaded: Iterable[str] = ()) -> str:
     memory = DigestMemory(project.repo.private)
     memory.learn(loaded)
     firm = _firm(project, _interpreters(project), memory)
-    told = json.dumps(memory.digests(firm | memory.loaded), sort_keys=True)
-    digest = hashlib.sha256(told.encode("ascii")).hexdigest()
+    digests = json.dumps(memory.digests(firm | memory.loaded), sort_keys=True)
+    digest = hashlib.sha256(digests.encode("ascii")).hexdigest()
     if memory.known.get("told") != digest:
-        memory.known |= {"told": digest, "blob": project.workspace.blob(told.encode("ascii"))}
+        memory.known |= {"told": digest, "blob": project.workspace.blob(digests.encode("ascii"))}
         memory.changed = True
     memory.save()
     return str(memory.known["blob"])
@@ -239,15 +239,15 @@ def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[s
 
 def _read_blob(project: Project, blob: str) -> dict[str, str] | None:
     """None if it is lost. One command asks several times, and what has this name is always the same."""
-    found = _BLOBS.get(blob)
-    if found is None:
+    cached = _BLOBS.get(blob)
+    if cached is None:
         data = project.workspace.blob_bytes(blob)
         if data is None:
             return None
-        found = json.loads(data)
+        cached = json.loads(data)
         _BLOBS.clear()
-        _BLOBS[blob] = found
-    return found
+        _BLOBS[blob] = cached
+    return cached
 
 
 def is_known_since(project: Project, path: str, since: int) -> bool:
@@ -256,17 +256,18 @@ def is_known_since(project: Project, path: str, since: int) -> bool:
 
 
 def _interpreters(project: Project) -> tuple[Interpreter, ...]:
-    known = project.repo.private / "interpreters.json"
-    found = []
+    cache = project.repo.private / "interpreters.json"
+    interpreters = []
     for stack in project.settings.stacks:
         if not is_in_interpreter(stack.runner):
             continue
         home = project.root / stack.root
         try:
-            found.append(find_interpreter(home, project.root, stack.python, os.environ, known, stack.runner))
+            chosen = find_interpreter(home, project.root, stack.python, os.environ, cache, stack.runner)
+            interpreters.append(chosen)
         except (ConfigError, ToolMissing):
             continue
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(interpreters))
 
 
 def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: DigestMemory) -> frozenset[str]:
@@ -337,12 +338,12 @@ def judge_foundation(project: Project, turn: Turn, tree: str, loaded: Iterable[s
 
 def fold_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Many files of one package are told as one, many packages as their folder: an upgrade changes them."""
-    told = {path: path for path in paths}
+    shown = {path: path for path in paths}
     for folder in _FOLDERS:
-        above = {what: found[1] for what in set(told.values()) if (found := folder.match(f"{what}/"))}
+        above = {what: match[1] for what in set(shown.values()) if (match := folder.match(f"{what}/"))}
         number = Counter(above.values())
-        told = {
-            path: above[what] if number[above.get(what, "")] > _FEW else what for path, what in told.items()
+        shown = {
+            path: above[what] if number[above.get(what, "")] > _FEW else what for path, what in shown.items()
         }
-    count = Counter(told.values())
+    count = Counter(shown.values())
     return tuple(f"{what}: {count[what]} files" if count[what] > 1 else what for what in count)

@@ -70,13 +70,13 @@ def _seen_head(state: WorktreeState) -> Head:
     return Head(None, None) if state.head is None else Head(state.head.on, state.head.commit)
 
 
-def _look_after_agent(project: Project, state: WorktreeState, seen: Head, now: Head) -> WorktreeState:
+def _look_after_agent(project: Project, state: WorktreeState, before: Head, now: Head) -> WorktreeState:
     """A commit of its own changes nothing; a move brings what others made."""
     from verdigris.storage.snapshots import head_moves
 
-    move = head_moves.move_since(project.repo, seen)
+    move = head_moves.move_since(project.repo, before)
     if move.kind != "moved":
-        unearned = _find_unearned(project, state, seen.commit, now.commit)
+        unearned = _find_unearned(project, state, before.commit, now.commit)
         project.record(HeadSeen(commit=now.commit, on=now.branch, unearned=unearned))
         return project.state()
     brought = _find_brought(project, state, move)
@@ -154,9 +154,9 @@ def _find_own(project: Project, since: str | None) -> frozenset[str]:
     from verdigris.storage.snapshots import head_moves
 
     now = head(project.repo).commit
-    made = head_moves.made_since(project.repo, since) if since != "" else {}
-    held = head_moves.entries_at(project.repo, now, made)
-    same = (path for path, entry in made.items() if held.get(path) == entry)
+    commits = head_moves.made_since(project.repo, since) if since != "" else {}
+    held = head_moves.entries_at(project.repo, now, commits)
+    same = (path for path, entry in commits.items() if held.get(path) == entry)
     return frozenset(path for path in same if project.classify(path) is PathClass.SOURCE)
 
 
@@ -217,7 +217,7 @@ def _is_stub(project: Project, path: str, grounds: tuple[str, ...], current: str
 def _stations(project: Project, state: WorktreeState) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The commits at which HEAD was seen, with the grounds there: the latest first, other worktrees' last."""
     all_known = project.log.state().worktrees
-    for known in (state, *(w for name, w in all_known.items() if name != project.repo.worktree)):
-        at = known.head.commit if known.head and known.phase is not Phase.OFF else None
-        for commit, grounds in reversed(list(known.grounds.items())):
-            yield commit, (*grounds, known.ground) if commit == at and known.ground else grounds
+    for worktree in (state, *(w for name, w in all_known.items() if name != project.repo.worktree)):
+        at = worktree.head.commit if worktree.head and worktree.phase is not Phase.OFF else None
+        for commit, grounds in reversed(list(worktree.grounds.items())):
+            yield commit, (*grounds, worktree.ground) if commit == at and worktree.ground else grounds

@@ -84,7 +84,7 @@ class _Sources:
         Where the ground at this HEAD parses already, it stays. Who edits very many files at once mends no
         syntax error.
         """
-        known = self.state.head is not None and self.state.head.commit == self.commit
+        is_at_head = self.state.head is not None and self.state.head.commit == self.commit
         source = {path for path in edited if self.project.classify(path) is PathClass.SOURCE}
         too_many = len(source) > _MENDED_AT_ONCE and not self.state.unloaded
         if self.project.actor.role == AGENT or self.state.phase is not Phase.RED or too_many:
@@ -96,7 +96,7 @@ class _Sources:
             planned = contents.get(path, ("", text))
             if planned is None or planned[1] is None or _parses(path, planned[1]):
                 continue
-            if contents.pop(path, None) is None or not known or text is None or not _parses(path, text):
+            if contents.pop(path, None) is None or not is_at_head or text is None or not _parses(path, text):
                 mended.append(path)
         return mended
 
@@ -200,15 +200,15 @@ def held_by_git(
     """
     from verdigris.storage.snapshots import head_moves
 
-    asked = set(paths)
+    wanted = set(paths)
     now = head(project.repo).commit
-    held = head_moves.entries_at(project.repo, now, asked)
-    then = held if commit == "" else head_moves.entries_at(project.repo, commit, asked)
+    held = head_moves.entries_at(project.repo, now, wanted)
+    then = held if commit == "" else head_moves.entries_at(project.repo, commit, wanted)
     sources = _Sources(project, state, Earned("", commit), tree, now)
-    clean = frozenset() if project.actor.role == AGENT else sources.find_clean(held, asked)
+    clean = frozenset() if project.actor.role == AGENT else sources.find_clean(held, wanted)
     return {
         path: _read(project, held.get(path))
-        for path in asked
+        for path in wanted
         if (path in clean or _name(then.get(path)) != _name(held.get(path)))
         and not sources.is_unearned(path, held.get(path))
     }
@@ -238,8 +238,8 @@ def first_ground(project: Project, committed: frozenset[PathClass] = frozenset({
     held = {e.path: e for e in listed.files if project.classify(e.path) in committed}
     inside = tuple(f"{submodule}/" for submodule in listed.submodules)
     here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) in committed}
-    known = head_moves.clean_entries(project.repo, held.values())
-    edited = {p for p in here | held.keys() if p not in known and not p.startswith(inside)}
+    clean = head_moves.clean_entries(project.repo, held.values())
+    edited = {p for p in here | held.keys() if p not in clean and not p.startswith(inside)}
     return project.workspace.compose(tree, {p: _read(project, held.get(p)) for p in sorted(edited)})
 
 

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 def hindrance_of(project: Project, report: TestReport, tree: str, *, whole: bool) -> Hindrance | None:
     """What kept tests of this run from running, as it is recorded."""
-    found = find_hindrance(report, tuple(_causes(project, tree)))
-    return None if found is None else found.record(tree, whole=whole)
+    hindrance = find_hindrance(report, tuple(_causes(project, tree)))
+    return None if hindrance is None else hindrance.record(tree, whole=whole)
 
 
 def hindered_events(
     project: Project, state: WorktreeState, report: TestReport, tree: str, *, whole: bool
 ) -> tuple[SuiteHindered, ...]:
     """What a run without a suite record says about the suite: what is in its way, or what is not any more."""
-    found = hindrance_of(project, report, tree, whole=whole)
+    hindrance = hindrance_of(project, report, tree, whole=whole)
     before = state.hindrance
-    if found is not None:
-        return (SuiteHindered(hindrance=found),) if found.blocks or whole else ()
+    if hindrance is not None:
+        return (SuiteHindered(hindrance=hindrance),) if hindrance.blocks or whole else ()
     if before is None or (before.elsewhere and not report.loaded) or report.ended is not RunEnd.FINISHED:
         return ()
     ran = {split_id(result.native_id).path for result in report.results}
@@ -83,7 +83,7 @@ def _lacks_download(
     text: str,
 ) -> Hindrance | None:
     for pattern, move in downloads:
-        if found := re.search(rf".*(?:{pattern}).*", text):
+        if line := re.search(rf".*(?:{pattern}).*", text):
             cure = f"{move.replace('`', f'`{here}', 1)}, {AGAIN}"
-            return Hindrance(f"a test run downloads nothing: {first_line(found[0])}", cure)
+            return Hindrance(f"a test run downloads nothing: {first_line(line[0])}", cure)
     return None

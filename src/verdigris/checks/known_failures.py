@@ -32,16 +32,16 @@ def mark_failures(
         return runs
     broken: frozenset[str] = frozenset()
     if state.phase is Phase.RED:
-        known = _known(project, state, failed, tree)
+        on_ground = _known(project, state, failed, tree)
     else:
         broken = _broken(project, state, failed)
         tests, ground = _Tests(project, tree), state.ground or tree
         told = {red.native_id for red in state.reds.values() if red.known}
         stood = {run.native_id for run in failed if judged and tests.is_same(run.native_id, ground)}
-        known = frozenset(run.native_id for run in failed).intersection(told | stood) - broken
+        on_ground = frozenset(run.native_id for run in failed).intersection(told | stood) - broken
     marked = {
         run.native_id: replace(
-            run, red=BROKEN if run.native_id in broken else run.red, known=run.native_id in known
+            run, red=BROKEN if run.native_id in broken else run.red, known=run.native_id in on_ground
         )
         for run in failed
     }
@@ -59,7 +59,7 @@ def _known(project: Project, state: WorktreeState, failed: Sequence[TestRun], tr
     tests = _Tests(project, tree)
     record = _record_of(project, state, ground)
     over_ground = ground == tree or not difference(project, ground, tree).source
-    found = set()
+    failing = set()
     for run in failed:
         earlier = state.reds.get(run.test_id)
         if earlier is not None and tests.is_same(run.native_id, earlier.tree):
@@ -70,8 +70,8 @@ def _known(project: Project, state: WorktreeState, failed: Sequence[TestRun], tr
             before = record.get(run.native_id)
             is_known = over_ground if before is None else before != Status.PASS
         if is_known:
-            found.add(run.native_id)
-    return frozenset(found)
+            failing.add(run.native_id)
+    return frozenset(failing)
 
 
 def _broken(project: Project, state: WorktreeState, failed: Sequence[TestRun]) -> frozenset[str]:
@@ -83,7 +83,7 @@ def _broken(project: Project, state: WorktreeState, failed: Sequence[TestRun]) -
     else:
         return frozenset()
     statuses, tests = _statuses(project, record), _Tests(project, start)
-    found = set()
+    broken = set()
     for run in failed:
         earlier = state.reds.get(run.test_id)
         if earlier is not None:
@@ -91,8 +91,8 @@ def _broken(project: Project, state: WorktreeState, failed: Sequence[TestRun]) -
         else:
             is_broken = statuses.get(run.native_id) == Status.PASS and tests.is_same(run.native_id, then)
         if is_broken:
-            found.add(run.native_id)
-    return frozenset(found)
+            broken.add(run.native_id)
+    return frozenset(broken)
 
 
 def _record_of(project: Project, state: WorktreeState, ground: str) -> dict[str, str]:
@@ -104,8 +104,8 @@ def _record_of(project: Project, state: WorktreeState, ground: str) -> dict[str,
 
 
 def _statuses(project: Project, record: str) -> dict[str, str]:
-    found: dict[str, str] = json.loads(project.workspace.blob_bytes(record) or b"{}")
-    return found
+    statuses: dict[str, str] = json.loads(project.workspace.blob_bytes(record) or b"{}")
+    return statuses
 
 
 class _Tests:

@@ -41,10 +41,10 @@ def stubs_of_run(
     project: Project, report: TestReport | None, runs: Iterable[TestRun]
 ) -> dict[str, tuple[Stub, ...]]:
     """Stubs by test file, where a run shows that something is not declared."""
-    found = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
+    paths = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
     errors = report.errors if report else ()
-    found |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
-    there = [path for path in sorted(found) if bytes_of(project, path) is not None]
+    paths |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
+    there = [path for path in sorted(paths) if bytes_of(project, path) is not None]
     told = {path: missing_stubs(project, path) for path in there}
     return {path: stubs for path, stubs in told.items() if stubs}
 
@@ -88,9 +88,9 @@ class ProjectFiles:
 
     def packages(self, stack: Stack) -> tuple[Path, ...]:
         home = self.project.root / ("" if stack.root in {"", "."} else stack.root.rstrip("/"))
-        known = self.project.repo.private / "interpreters.json"
+        cache = self.project.repo.private / "interpreters.json"
         try:
-            found = find_interpreter(home, self.project.root, stack.python, os.environ, known)
+            interpreter = find_interpreter(home, self.project.root, stack.python, os.environ, cache)
         except (ConfigError, ToolMissing):
             return ()
-        return tuple(map(Path, found.places.packages)) if found.places else ()
+        return tuple(map(Path, interpreter.places.packages)) if interpreter.places else ()

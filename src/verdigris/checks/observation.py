@@ -84,7 +84,7 @@ def _is_by_the_gate(project: Project, change: Change) -> bool:
         return False
     (data,) = project.workspace.blobs((change.new,))
     written = (record.data for record in project.log.records(reverse=True) if record.type == _INSTALLED)
-    last = next((found["after"][change.path] for found in written if change.path in found["after"]), None)
+    last = next((write["after"][change.path] for write in written if change.path in write["after"]), None)
     return data is not None and last is not None and str(last).encode() == data
 
 
@@ -123,8 +123,8 @@ def is_layout(project: Project, change: Change) -> bool:
 
 def is_as_seen(project: Project, state: WorktreeState) -> bool:
     """Whether HEAD is where it was seen last, and only documents and the like differ from the ground."""
-    now, seen = head(project.repo), state.head
-    if state.ground is None or seen is None or (seen.commit, seen.on) != (now.commit, now.branch):
+    now, before = head(project.repo), state.head
+    if state.ground is None or before is None or (before.commit, before.on) != (now.commit, now.branch):
         return False
     from verdigris.languages.registry import is_mixed
 

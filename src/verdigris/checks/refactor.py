@@ -63,15 +63,15 @@ def behaviour_changes(
     tried: dict[str, set[int]] = {path: set() for path in texts}
     for wave in range(1, WAVES + 1):
         drawn = {p: reader_of(p).other_inputs(p, data, lot, tried[p]) for p, data in texts.items()}
-        asked = {path: made for path, made in drawn.items() if made}
+        replaced = {path: replacements for path, replacements in drawn.items() if replacements}
         left = ends - time.monotonic()
-        if not asked or left <= 0:
+        if not replaced or left <= 0:
             break
         announce(progress, f"other inputs, {wave} of {WAVES}")
-        for path, made in asked.items():
-            tried[path].update(one.start for one in made)
-        if found := _compare_answers(project, trees, texts, asked, left):
-            return tuple(_describe_difference(name, pair, asked) for name, pair in found.items())
+        for path, replacements in replaced.items():
+            tried[path].update(replacement.start for replacement in replacements)
+        if found := _compare_answers(project, trees, texts, replaced, left):
+            return tuple(_describe_difference(name, pair, replaced) for name, pair in found.items())
     return ()
 
 
@@ -98,13 +98,13 @@ def _compare_answers(
     project: Project,
     trees: _Trees,
     texts: Mapping[str, bytes],
-    asked: Mapping[str, tuple[Replaced, ...]],
+    replaced: Mapping[str, tuple[Replaced, ...]],
     left: float,
 ) -> dict[str, tuple[EndOfTest, EndOfTest]]:
     """What differs twice, in the same way: what depends on the moment is no behaviour."""
-    modes = {e.path: e.mode for e in project.workspace.files(trees.tree) if e.path in asked}
+    modes = {e.path: e.mode for e in project.workspace.files(trees.tree) if e.path in replaced}
     contents: dict[str, tuple[str, bytes] | None] = {
-        path: (modes[path], apply(texts[path], made)) for path, made in asked.items()
+        path: (modes[path], apply(texts[path], replacements)) for path, replacements in replaced.items()
     }
     before, after = (
         replace(trees.room, wanted=project.workspace.compose(base, contents), worktree=trees.tree)
@@ -113,7 +113,7 @@ def _compare_answers(
 
     def differing() -> dict[str, tuple[EndOfTest, EndOfTest]]:
         runs = [
-            execute(project, TestRequest(tuple(sorted(asked)), timeout=left, sources=()), layer=layer)
+            execute(project, TestRequest(tuple(sorted(replaced)), timeout=left, sources=()), layer=layer)
             for layer in (before, after)
         ]
         return differences(*map(answers, runs)) if all(_whole(run) for run in runs) else {}
@@ -130,11 +130,11 @@ def _whole(report: TestReport) -> bool:
 
 
 def _describe_difference(
-    name: str, pair: tuple[EndOfTest, EndOfTest], asked: Mapping[str, Iterable[Replaced]]
+    name: str, pair: tuple[EndOfTest, EndOfTest], replaced: Mapping[str, Iterable[Replaced]]
 ) -> str:
-    made = asked.get(split_id(name).path, ())
-    before, after = (f"{one.status} {one.what}".strip() for one in pair)
-    what = ", ".join(f"line {one.line}: `{one.was}` → `{one.now}`" for one in made)
+    replacements = replaced.get(split_id(name).path, ())
+    before, after = (f"{end.status} {end.what}".strip() for end in pair)
+    what = ", ".join(f"line {r.line}: `{r.was}` → `{r.now}`" for r in replacements)
     return f"{name} with another input ({what}) ended with `{before}` before the refactor, with `{after}` now"
 
 
@@ -166,18 +166,18 @@ def survivors(
 
     `optimizes`: a test has to run what is new, but need not notice which way it decides.
     """
-    made = _make_mutants(candidate)
-    mutants = [replace(one, weak=one.weak or (optimizes and not one.fails)) for one in made.mutants]
+    mutated = _make_mutants(candidate)
+    mutants = [replace(m, weak=m.weak or (optimizes and not m.fails)) for m in mutated.mutants]
     if candidate.room is None:
         return Survivors((), (NO_SANDBOX,) if mutants else ())
     passing = {result.native_id for result in ran.results if result.status is Status.PASS}
     tried = _try_mutants(candidate, mutants, passing, ran.duration_ms, progress)
-    found, weak = (
-        sorted(f"{_at(one)}: {one.what}" for one in tried.unnoticed if one.weak is is_weak)
+    unnoticed, weak = (
+        sorted(f"{_at(mutant)}: {mutant.what}" for mutant in tried.unnoticed if mutant.weak is is_weak)
         for is_weak in (False, True)
     )
-    not_tried = sorted(f"not tried: {what}" for what in (*made.untried, *tried.untried))
-    return Survivors(tuple(found), (*weak, *not_tried))
+    not_tried = sorted(f"not tried: {what}" for what in (*mutated.untried, *tried.untried))
+    return Survivors(tuple(unnoticed), (*weak, *not_tried))
 
 
 def find_unrun(candidate: Candidate, passing: Collection[str], took_ms: int) -> tuple[Mutant, ...]:
@@ -185,7 +185,7 @@ def find_unrun(candidate: Candidate, passing: Collection[str], took_ms: int) -> 
 
     `passing`: native ids of the tests that pass on the tree, in `took_ms`.
     """
-    mutants = [one for one in _make_mutants(candidate, measured=False).mutants if one.fails]
+    mutants = [mutant for mutant in _make_mutants(candidate, measured=False).mutants if mutant.fails]
     return tuple(_try_mutants(candidate, mutants, passing, took_ms).unnoticed)
 
 
@@ -201,20 +201,20 @@ def lines_run_apart(
         return {}
     texts = candidate.project.workspace.read_many(candidate.tree, list(idle))
     mutants = [
-        Mutant(path, line, "", made.encode("utf-8", "surrogateescape"), fails=True)
+        Mutant(path, line, "", failing.encode("utf-8", "surrogateescape"), fails=True)
         for path, lines in idle.items()
         if (tracing := reader_of(path).tracing()) is not None and (data := texts.get(path)) is not None
         for line in lines
-        if (made := tracing.failing_at(data.decode("utf-8", "surrogateescape"), line)) is not None
+        if (failing := tracing.failing_at(data.decode("utf-8", "surrogateescape"), line)) is not None
     ]
     passing = {result.native_id for result in ran.results if result.status is Status.PASS}
     tried = _try_mutants(candidate, mutants, passing, ran.duration_ms, progress)
     unseen = {*map(_at, tried.unnoticed), *(text.rpartition(": ")[0] for text in tried.untried)}
-    found: dict[str, frozenset[int]] = {}
+    apart: dict[str, frozenset[int]] = {}
     for mutant in mutants:
         if _at(mutant) not in unseen:
-            found[mutant.path] = found.get(mutant.path, frozenset()) | {mutant.line}
-    return found
+            apart[mutant.path] = apart.get(mutant.path, frozenset()) | {mutant.line}
+    return apart
 
 
 @value
@@ -263,7 +263,7 @@ def _make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     """`measured`: also in languages whose executed lines are told anyway."""
     project = candidate.project
     paths = [c.path for c in candidate.edits.source if not reader_of(c.path).is_declaration(c.path)]
-    found: list[Mutant] = []
+    mutants: list[Mutant] = []
     untried: list[str] = []
     unread: list[str] = []
     for language, mine in by_language(paths).items():
@@ -271,12 +271,12 @@ def _make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
             continue
         read = [path for path in mine if language.reads_source(path)]
         unread += (f"{path}: no parser here reads it" for path in mine if path not in read)
-        made = language.mutants(
+        mutated = language.mutants(
             *(project.workspace.read_many(at, read) for at in (candidate.start, candidate.tree))
         )
-        found += made.mutants
-        untried += made.untried
-    return Mutated(tuple(found), (*untried, *unread))
+        mutants += mutated.mutants
+        untried += mutated.untried
+    return Mutated(tuple(mutants), (*untried, *unread))
 
 
 def _is_noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:

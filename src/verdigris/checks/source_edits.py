@@ -65,17 +65,17 @@ def find_edits(
     ends = None if seconds is None else time.monotonic() + seconds
     memory = _Memory(project.repo.private / REMEMBERED)
     unknown = [change for change in changes if change not in memory]
-    found: list[Unclaimed] = []
+    edits: list[Unclaimed] = []
     read = 0
     for finding in _compare_changes(project, unknown, tree, memory):
         read += 1
         if finding is not None:
-            found.append(finding)
+            edits.append(finding)
         late = ends is not None and time.monotonic() > ends
-        if late or (limit is not None and len(found) >= limit):
+        if late or (limit is not None and len(edits) >= limit):
             break
     memory.keep()
-    return Edits(tuple(found), tuple(change.path for change in unknown[read:]))
+    return Edits(tuple(edits), tuple(change.path for change in unknown[read:]))
 
 
 def _compare_changes(
@@ -153,25 +153,26 @@ def more_than_stubs(
     project: Project, path: str, before: bytes | None, after: bytes, tree: str | None = None
 ) -> StubFinding | None:
     """Adds to `beyond_stubs` what the stubs import; `tree`: where those files are, else the worktree."""
-    found = beyond_stubs(path, before, after)
-    if found is not None:
-        return found
+    finding = beyond_stubs(path, before, after)
+    if finding is not None:
+        return finding
     language = reader_of(path)
-    old = {(one.module, one.name) for one in language.imports(path, before or b"")}
-    fresh = [one for one in language.imports(path, after) if (one.module, one.name) not in old]
+    old = {(imported.module, imported.name) for imported in language.imports(path, before or b"")}
+    fresh = [loaded for loaded in language.imports(path, after) if (loaded.module, loaded.name) not in old]
     decorated = language.decorators(path, after)
     if not fresh and not decorated:
         return None
     files = _files(project, tree or project.workspace.snapshot(), language)
-    for one in fresh:
-        for at in language.import_targets(path, one, files):
+    for imported in fresh:
+        for at in language.import_targets(path, imported, files):
             if (fault := files.fault(at)) is not None:
-                return StubFinding(one.line, fault)
-    known = {one.module for one in language.decorators(path, before or b"")}
-    for one in decorated:
-        if one.module not in known and any(True for _ in language.import_targets(path, one, files)):
-            why = f"the decorator comes from `{one.module}`, which is this project's own, and may do work"
-            return StubFinding(one.line, why)
+                return StubFinding(imported.line, fault)
+    decorated_by = {imported.module for imported in language.decorators(path, before or b"")}
+    for imported in decorated:
+        is_new = imported.module not in decorated_by
+        if is_new and any(True for _ in language.import_targets(path, imported, files)):
+            why = f"the decorator is of `{imported.module}`, which is this project's own, and may do work"
+            return StubFinding(imported.line, why)
     return None
 
 
@@ -230,13 +231,13 @@ def test_text(path: str, data: bytes, read: Read) -> bytes:
 def test_texts(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
     """Those of `paths` that the tree has; of source, the tests in it alone."""
     read = at(project, tree)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for path, data in project.workspace.read_many(tree, paths).items():
         if data is not None:
             among = holds_tests(path, project.classify(path))
             text = test_text(path, data, read) if among else data
-            found[path] = text.decode("utf-8", "surrogateescape")
-    return found
+            texts[path] = text.decode("utf-8", "surrogateescape")
+    return texts
 
 
 def parts_differ(project: Project, change: Change, old: str, new: str) -> tuple[bool, bool]:

@@ -49,30 +49,30 @@ def find_unproven(
         return {}
     changes = head_moves.changes_between(git, since, now)
     changed = {c.path for c in changes if _matters(project, c.path)}
-    asked = sorted(paths_committed_here(project, since, changed)) if changed else []
-    if not asked:
+    committed = sorted(paths_committed_here(project, since, changed)) if changed else []
+    if not committed:
         return {}
-    held = trees.entries(git, now, asked)
+    held = trees.entries(git, now, committed)
     known = tuple(dict.fromkeys((*seen, *_trees(state))))[:KNOWN_TREES]
-    there = [project.workspace.entries(tree, asked) for tree in known]
-    doubted = [path for path in asked if not _is_known(held.get(path), [t.get(path) for t in there])]
+    there = [project.workspace.entries(tree, committed) for tree in known]
+    doubted = [path for path in committed if not _is_known(held.get(path), [t.get(path) for t in there])]
     before = trees.entries(git, since, doubted) if since and doubted else {}
-    found = {path: held[path].blob if path in held else GONE for path in doubted}
+    unproven = {path: held[path].blob if path in held else GONE for path in doubted}
     for path in [path for path in doubted if path in held]:
         if _is_plain(project, git, held[path], before.get(path), [t.get(path) for t in there]):
-            del found[path]
-    if found and not _attributes_changed(project, changes, seen):
-        lying = project.workspace.entries(project.workspace.snapshot(), list(found))
-        rightly = [path for path in found if path in held and lying.get(path) == there[0].get(path)]
-        entries = [Change(path, None, None, held[path].mode, found[path]) for path in rightly]
+            del unproven[path]
+    if unproven and not _attributes_changed(project, changes, seen):
+        lying = project.workspace.entries(project.workspace.snapshot(), list(unproven))
+        rightly = [path for path in unproven if path in held and lying.get(path) == there[0].get(path)]
+        entries = [Change(path, None, None, held[path].mode, unproven[path]) for path in rightly]
         for path in head_moves.clean(project.repo, git, entries):
-            del found[path]
-    return found
+            del unproven[path]
+    return unproven
 
 
-def _attributes_changed(project: Project, changes: Iterable[Change], seen: tuple[str, str]) -> bool:
+def _attributes_changed(project: Project, changes: Iterable[Change], heads: tuple[str, str]) -> bool:
     """While a person's attributes stand, git's own conversions are theirs."""
-    now, then = seen
+    now, then = heads
     paths = [c.path for c in (*changes, *project.workspace.changes(then, now))]
     return any(path.rpartition("/")[2] == ".gitattributes" for path in paths)
 
@@ -122,27 +122,27 @@ def is_part(old: bytes, committed: bytes, new: bytes) -> bool:
     """Whether each line is one that both have, or one of the old or the new where these differ."""
     if max(len(old), len(committed), len(new)) > LARGE:
         return False
-    one, lines, other = (data.replace(b"\r\n", b"\n").splitlines() for data in (old, committed, new))
+    old_lines, lines, other = (data.replace(b"\r\n", b"\n").splitlines() for data in (old, committed, new))
     reached = {0}
-    for tag, start, end, first, last in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    for tag, start, end, first, last in SequenceMatcher(None, old_lines, other, autojunk=False).get_opcodes():
         if tag == "equal":
-            for line in one[start:end]:
+            for line in old_lines[start:end]:
                 reached = {at + 1 for at in reached if at < len(lines) and lines[at] == line}
             continue
-        for line in (*one[start:end], *other[first:last]):
+        for line in (*old_lines[start:end], *other[first:last]):
             reached |= {at + 1 for at in reached if at < len(lines) and lines[at] == line}
     return len(lines) in reached
 
 
 def never_in_the_tree(
-    project: Project, state: WorktreeState, tree: str, found: Mapping[str, str]
+    project: Project, state: WorktreeState, tree: str, unproven: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Those that no call may have had in the tree, since the phase protects them; stubs and other layouts
     of the same source it may.
     """
     protected = protected_classes(state.phase)
-    paths = [path for path in found if project.classify(path) in protected]
-    return tuple(path for path in paths if not _is_stub(project, state, tree, path, found[path]))
+    paths = [path for path in unproven if project.classify(path) in protected]
+    return tuple(path for path in paths if not _is_stub(project, state, tree, path, unproven[path]))
 
 
 def _is_stub(project: Project, state: WorktreeState, tree: str, path: str, blob: str) -> bool:
@@ -153,17 +153,17 @@ def _is_stub(project: Project, state: WorktreeState, tree: str, path: str, blob:
     return after is not None and more_than_stubs(project, path, before, after, tree) is None
 
 
-def describe(found: Mapping[str, str]) -> tuple[str, ...]:
+def describe(unproven: Mapping[str, str]) -> tuple[str, ...]:
     """A line for each path."""
     return tuple(
         f"HEAD {'holds' if blob else 'lacks'} {path} as it never was in this worktree: "
         "the commit was made without the files, and nothing proves it"
-        for path, blob in found.items()
+        for path, blob in unproven.items()
     )
 
 
-def remedy(found: Mapping[str, str]) -> str:
-    names = " ".join(found)
+def remedy(unproven: Mapping[str, str]) -> str:
+    names = " ".join(unproven)
     return (
         f"`git update-index --no-assume-unchanged --no-skip-worktree {names}; git add {names}; git add "
         f"--renormalize {names}; git commit --amend --no-edit`: the commit then holds what lies in the tree"
@@ -181,7 +181,7 @@ def find_foreign_source(
 ) -> tuple[str, ...]:
     """Source that differs from the tree `before` by more than stubs; `since` is where HEAD was then."""
     tree = project.workspace.snapshot()
-    changed = {found.path for found in find_unclaimed(project, before, tree)}
+    changed = {edit.path for edit in find_unclaimed(project, before, tree)}
     changed -= _once_ground(project, state, tree, changed) | _free_conflicts(project, before, changed)
     if not changed:
         return ()
@@ -193,7 +193,7 @@ def _free_conflicts(project: Project, before: str, paths: set[str]) -> set[str]:
     """Files that wait for a person or an agent to merge them, where the other side changed nothing but stubs,
     comments and layout: whoever resolves the conflict is judged by what comes of it.
     """
-    found: set[str] = set()
+    free: set[str] = set()
     listed = null_split(users_git(project.repo).run("ls-files", "--unmerged", "-z")) if paths else []
     for row in listed:
         facts, _, path = row.partition("\t")
@@ -202,8 +202,8 @@ def _free_conflicts(project: Project, before: str, paths: set[str]) -> set[str]:
             (theirs,) = trees.blobs(users_git(project.repo), [blob])
             ours = project.workspace.read(before, path)
             if theirs is not None and more_than_stubs(project, path, ours, theirs, before) is None:
-                found.add(path)
-    return found
+                free.add(path)
+    return free
 
 
 def _once_ground(project: Project, state: WorktreeState, tree: str, paths: Iterable[str]) -> set[str]:
@@ -240,16 +240,16 @@ def paths_committed_here(project: Project, since: str | None, paths: set[str]) -
     if now is None:
         return set()
     git = users_git(project.repo)
-    known = () if since is None else (since,)
-    listed = git.run("rev-list", f"--max-count={LOOKED_AT}", now, "--not", "--remotes", *known)
+    excluded = () if since is None else (since,)
+    listed = git.run("rev-list", f"--max-count={LOOKED_AT}", now, "--not", "--remotes", *excluded)
     young = [commit for commit in os.fsdecode(listed).split() if _is_young(project, commit)]
     if not young:
         return set()
     if len(young) == LOOKED_AT:
         return paths
-    asked = "".join(f"{commit}\n" for commit in young).encode()
+    commits = "".join(f"{commit}\n" for commit in young).encode()
     names = git.run(
-        "diff-tree", "--stdin", "--root", "-r", "-c", "--name-only", "--no-commit-id", "-z", stdin=asked
+        "diff-tree", "--stdin", "--root", "-r", "-c", "--name-only", "--no-commit-id", "-z", stdin=commits
     )
     return paths.intersection(null_split(names))
 

@@ -71,7 +71,7 @@ def scrutinise(
     watched: tuple[TestReport, ...] = ()
     if project.settings.liveness:
         others = _sample_affected_tests(candidate, claimed, tests, suite)
-        asked = LivenessRequest(
+        request = LivenessRequest(
             {**tests, **(shared or {})},
             tuple(claimed),
             others,
@@ -80,7 +80,7 @@ def scrutinise(
             {function_of(claim.native_id): claim.duration_ms for claim in claims},
             {claim.native_id: claim.place for claim in claims},
         )
-        alive, watched = _try_assertions(candidate, asked)
+        alive, watched = _try_assertions(candidate, request)
         blocking += alive.hollow
         noted += tuple(f"not shown to be live: {what}" for what in alive.unreached)
     strict = project.settings.uncovered == "block" and bool(claimed)
@@ -100,10 +100,10 @@ def _sample_affected_tests(
     paths = watchable(candidate.edits)
     if suite is None or not paths:
         return ()
-    known = frozenset(map(function_of, claimed))
+    functions = frozenset(map(function_of, claimed))
     took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
-    passed = [i for i in took if function_of(i) not in known and is_traced(split_id(i).path)]
-    mine = sum(ms for i, ms in took.items() if function_of(i) in known)
+    passed = [i for i in took if function_of(i) not in functions and is_traced(split_id(i).path)]
+    mine = sum(ms for i, ms in took.items() if function_of(i) in functions)
     left = max(_LEAST_MS, mine)
     chosen: list[str] = []
     for function in _list_affected(candidate, passed, tests):
@@ -124,12 +124,12 @@ def _list_affected(candidate: Candidate, passed: Sequence[str], tests: Mapping[s
 def _static(
     project: Project, start: str, tree: str, edits: TreeDifference
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    found = find_concerns(project, start, tree, edits)
-    told = [(f"{c.path}:{c.line}: {c.kind}: {c.what}", c.blocks) for c in found]
+    concerns = find_concerns(project, start, tree, edits)
+    lines = [(f"{c.path}:{c.line}: {c.kind}: {c.what}", c.blocks) for c in concerns]
     strict = project.settings.concerns == "block"
     return (
-        tuple(text for text, blocks in told if blocks or strict),
-        tuple(text for text, blocks in told if not (blocks or strict)),
+        tuple(text for text, blocks in lines if blocks or strict),
+        tuple(text for text, blocks in lines if not (blocks or strict)),
     )
 
 
@@ -139,27 +139,24 @@ def find_concerns(project: Project, start: str, tree: str, edits: TreeDifference
     data = [c.path for c in (*edits.source, *edits.other) if not c.deleted and c.path.endswith(_DATA)]
     texts = texts_at(project, tree, data)
     tests = _test_texts(project, tree)
-    found: list[Concern] = []
+    concerns: list[Concern] = []
     # Each language looks at changed data too, whatever the source is written in.
-    for language in dict.fromkeys((*map(language_named, _languages(project)), *changed)):
+    named = (language_named(stack.language) for stack in project.settings.stacks)
+    for language in dict.fromkeys((*named, *changed)):
         paths = [path for path in changed.get(language, ()) if language.reads_source(path)]
         before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
         new = {path: after.get(path) for path in paths}
         manifests = texts_at(project, start, language.facts.manifests)
-        found += language.concerns(SourceChange(before, new, tests, manifests, texts))
-    return tuple(found)
-
-
-def _languages(project: Project) -> tuple[str, ...]:
-    return tuple(stack.language for stack in project.settings.stacks)
+        concerns += language.concerns(SourceChange(before, new, tests, manifests, texts))
+    return tuple(concerns)
 
 
 def _test_texts(project: Project, tree: str) -> dict[str, bytes]:
     files = (entry.path for entry in project.workspace.files(tree))
     read = [path for path in files if (language := language_for(path)) and language.reads_tests(path)]
     tests = [path for path in read if project.classify(path) is PathClass.TEST]
-    found = project.workspace.read_many(tree, tests)
-    return {path: data for path, data in found.items() if data is not None}
+    texts = project.workspace.read_many(tree, tests)
+    return {path: data for path, data in texts.items() if data is not None}
 
 
 def traced_tests(project: Project, tree: str) -> dict[str, str]:
@@ -168,42 +165,42 @@ def traced_tests(project: Project, tree: str) -> dict[str, str]:
     return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
 
 
-def _try_assertions(candidate: Candidate, asked: LivenessRequest) -> tuple[Liveness, tuple[TestReport, ...]]:
+def _try_assertions(turn: Candidate, request: LivenessRequest) -> tuple[Liveness, tuple[TestReport, ...]]:
     """Whether assertions are live, and the runs of the claimed tests in which the change was traced."""
-    project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
-    found: list[Liveness] = []
+    project, start, tree, room = turn.project, turn.start, turn.tree, turn.room
+    paths, findings = turn.paths, list[Liveness]()
     watched: list[TestReport] = []
-    claimed = by_stack(project.settings.stacks, asked.claimed)
-    others = by_stack(project.settings.stacks, asked.others)
-    paths = candidate.paths
+    claimed = by_stack(project.settings.stacks, request.claimed)
+    others = by_stack(project.settings.stacks, request.others)
 
     @contextmanager
     def before() -> Iterator[Layer | None]:
         with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
             yield None if layer is None else layer_beside(layer, room)
 
-    changed = [c.path for c in candidate.edits.source]
+    changed = [c.path for c in turn.edits.source]
     graft = project.workspace.graft(tree, start, paths) if paths else tree
     for stack in project.settings.stacks:
         mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
-        if not language_named(stack.language).traces and room is not None and asked.suite is not None:
-            more = affected_tests(project, stack, tree, changed, mine, asked.suite)
+        if not language_named(stack.language).traces and room is not None and request.suite is not None:
+            more = affected_tests(project, stack, tree, changed, mine, request.suite)
         if not mine and not more:
             continue
         if not language_named(stack.language).traces:
             alive = oppose(project, stack, OpposedTests(tree, mine, more, before=graft), room)
-            found.append(alive if room is not None or not mine else replace(alive, unreached=(NO_SANDBOX,)))
+            is_confined = room is not None or not mine
+            findings.append(alive if is_confined else replace(alive, unreached=(NO_SANDBOX,)))
         elif not possible(project).ok:
-            found.append(Liveness((), (NO_SANDBOX,)))
+            findings.append(Liveness((), (NO_SANDBOX,)))
         else:
-            runs = LiveRuns(project, stack, replace(asked, claimed=mine, others=more), room, before)
-            found.append(runs.try_all())
+            runs = LiveRuns(project, stack, replace(request, claimed=mine, others=more), room, before)
+            findings.append(runs.try_all())
             watched += runs.watched
     return (
         Liveness(
-            tuple(text for alive in found for text in alive.hollow),
-            tuple(text for alive in found for text in alive.unreached),
-            tuple(text for alive in found for text in alive.doubts),
+            tuple(text for alive in findings for text in alive.hollow),
+            tuple(text for alive in findings for text in alive.unreached),
+            tuple(text for alive in findings for text in alive.doubts),
         ),
         tuple(watched),
     )

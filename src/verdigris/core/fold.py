@@ -146,8 +146,8 @@ def _remember(
         case e.SuiteHindered():
             return replace(w, hindrance=event.hindrance)
         case e.SuiteCollected():
-            known = {**w.collected, event.tree: event.record}
-            return replace(w, collected=dict(list(known.items())[-REMEMBERED_SUITES:]))
+            collected = {**w.collected, event.tree: event.record}
+            return replace(w, collected=dict(list(collected.items())[-REMEMBERED_SUITES:]))
         case e.SessionStarted():
             started = {**w.sessions, event.session: SessionStart(event.tree, event.commit, event.suite, seq)}
             return replace(w, sessions=dict(list(started.items())[-REMEMBERED_SESSIONS:]))
@@ -186,9 +186,9 @@ def _at_head(w: WorktreeState) -> WorktreeState:
     if w.ground is None or w.head is None or w.head.commit is None:
         return w
     grounds = dict(w.grounds)
-    known = grounds.pop(w.head.commit, ())
+    trees = grounds.pop(w.head.commit, ())
     if w.phase is not Phase.OFF:
-        grounds[w.head.commit] = (*(tree for tree in known if tree != w.ground), w.ground)[-GROUNDS_OF_ONE:]
+        grounds[w.head.commit] = (*(tree for tree in trees if tree != w.ground), w.ground)[-GROUNDS_OF_ONE:]
     return replace(w, grounds=dict(list(grounds.items())[-REMEMBERED_GROUNDS:]))
 
 
@@ -403,5 +403,5 @@ def _validate(cycle: Cycle, event: e.CycleValidated) -> Cycle:
 def _join_workers(
     cycle: Cycle, stage: str, workers: tuple[Actor, ...], *, anew: bool = False
 ) -> Mapping[str, tuple[Actor, ...]]:
-    known = () if anew else cycle.workers.get(stage, ())
-    return {**cycle.workers, stage: tuple(dict.fromkeys((*known, *workers)))}
+    earlier = () if anew else cycle.workers.get(stage, ())
+    return {**cycle.workers, stage: tuple(dict.fromkeys((*earlier, *workers)))}

@@ -55,7 +55,7 @@ def choose_side(path: Versions) -> Side:
     return Side.MERGED if is_accepted and path.head != path.accepted else Side.HEAD
 
 
-def is_nearer(text: bytes, one: bytes, other: bytes) -> bool:
+def is_nearer(text: bytes, near: bytes, other: bytes) -> bool:
     """Whether `text` has more lines in common with `one` than with `other`.
 
     A file may have been edited as it was accepted, or as another branch has it: nobody saw which.
@@ -63,6 +63,6 @@ def is_nearer(text: bytes, one: bytes, other: bytes) -> bool:
     lines = Counter(text.splitlines())
     apart = [
         sum(((lines - of).total(), (of - lines).total()))
-        for of in map(Counter, (one.splitlines(), other.splitlines()))
+        for of in map(Counter, (near.splitlines(), other.splitlines()))
     ]
     return apart[0] <= apart[1]

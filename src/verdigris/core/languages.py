@@ -153,8 +153,8 @@ def facts_named(name: str) -> Facts | None:
 
 
 def language_of(path: str) -> str | None:
-    found = facts_of(path)
-    return None if found is None else found.name
+    facts = facts_of(path)
+    return None if facts is None else facts.name
 
 
 def known_languages() -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def family_of(language: str) -> tuple[str, ...]:
 
 def suffixes_of(language: str) -> tuple[str, ...]:
     """The endings of the files that a stack of this language holds."""
-    return tuple(suffix for one in family_of(language) for suffix in FACTS.get(one, _UNKNOWN).suffixes)
+    return tuple(suffix for name in family_of(language) for suffix in FACTS.get(name, _UNKNOWN).suffixes)
 
 
 def runners_of(language: str) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ def compiler_of(path: str, kind: str) -> Facts | None:
 
 def file_end(test_id: str) -> int:
     """Where the path of an id ends: a path may hold `::` too, so a file ending is looked for first."""
-    for found in _SUFFIX.finditer(test_id):
-        if found[0] in _BY_SUFFIX:
-            return found.end()
+    for suffix in _SUFFIX.finditer(test_id):
+        if suffix[0] in _BY_SUFFIX:
+            return suffix.end()
     return test_id.find("::")

@@ -203,8 +203,8 @@ def _first(path: str, patterns: tuple[tuple[PathClass, re.Pattern[str]], ...]) -
 def _compile_rules(
     rules: tuple[tuple[PathClass, str], ...], flags: int
 ) -> tuple[tuple[PathClass, re.Pattern[str]], ...]:
-    known = {} if flags else _compiled
-    return tuple((cls, known.get(regex) or re.compile(regex, flags | re.DOTALL)) for cls, regex in rules)
+    cached = {} if flags else _compiled
+    return tuple((cls, cached.get(regex) or re.compile(regex, flags | re.DOTALL)) for cls, regex in rules)
 
 
 _compiled: dict[str, re.Pattern[str]] = {}

@@ -131,7 +131,7 @@ def to_json(value: object) -> Any:
     """Fields that hold their default are left out, so that checkpoints stay small."""
     if is_value(type(value)):
         triples = ((name, getattr(value, name), default) for name, default in defaults(type(value)).items())
-        return {name: to_json(one) for name, one, default in triples if not _is_default(one, default)}
+        return {name: to_json(item) for name, item, default in triples if not _is_default(item, default)}
     match value:
         case Enum():
             return value.value
@@ -181,8 +181,8 @@ def _decode(kind: Any, data: Any) -> Any:
     if kind is Any:
         return data
     if isinstance(kind, type) and is_value(kind):
-        known = defaults(kind)
-        types_of = {k: _type_of(kind, k) for k in data if k in known}
+        fields = defaults(kind)
+        types_of = {k: _type_of(kind, k) for k in data if k in fields}
         return kind(**{k: data[k] if of is Any else _decode(of, data[k]) for k, of in types_of.items()})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)

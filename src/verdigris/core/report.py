@@ -274,18 +274,18 @@ def merge_reports(reports: Iterable[TestReport]) -> TestReport:
     return first
 
 
-def _variants(one: Iterable[VariantOutcome], two: Iterable[VariantOutcome]) -> tuple[VariantOutcome, ...]:
+def _variants(first: Iterable[VariantOutcome], two: Iterable[VariantOutcome]) -> tuple[VariantOutcome, ...]:
     """The selected tests may be divided among commands; each command makes all runs of the set."""
-    found = {outcome.index: outcome for outcome in one}
+    outcomes = {outcome.index: outcome for outcome in first}
     for outcome in two:
-        known = found.get(outcome.index, VariantOutcome(outcome.index))
-        found[outcome.index] = VariantOutcome(
+        earlier = outcomes.get(outcome.index, VariantOutcome(outcome.index))
+        outcomes[outcome.index] = VariantOutcome(
             outcome.index,
-            {**known.outcomes, **outcome.outcomes},
-            {**known.places, **outcome.places},
-            known.why or outcome.why,
+            {**earlier.outcomes, **outcome.outcomes},
+            {**earlier.places, **outcome.places},
+            earlier.why or outcome.why,
         )
-    return tuple(found.values())
+    return tuple(outcomes.values())
 
 
 @value
@@ -306,9 +306,9 @@ def suite_of(stack: Stack) -> SuiteNames:
 
 def unseen_files(report: TestReport, paths: Iterable[str]) -> tuple[str, ...]:
     """The test files that a run of all tests does not mention."""
-    seen = {split_id(native).path for native in (*report.collected, *report.others)}
-    seen |= {error.path for error in report.errors}
-    return tuple(path for path in paths if path not in seen)
+    seen_paths = {split_id(native).path for native in (*report.collected, *report.others)}
+    seen_paths |= {error.path for error in report.errors}
+    return tuple(path for path in paths if path not in seen_paths)
 
 
 def _below(root: str, entry: str) -> str:
@@ -329,18 +329,18 @@ class RoomDifference:
 def differences(outside: TestReport, inside: TestReport) -> tuple[RoomDifference, ...]:
     """Lists tests whose result differs in the room, in the order of the run outside."""
     first, second = _ends(outside), _ends(inside)
-    found = []
+    lines = []
     for test_id in {**first, **second}:
         left, right = first.get(test_id), second.get(test_id)
         if _status(left) != _status(right):
             why = next((end[1] for end in (right, left) if end and end[1]), "")
-            found.append(RoomDifference(test_id, _status(left), _status(right), why))
-    return tuple(found)
+            lines.append(RoomDifference(test_id, _status(left), _status(right), why))
+    return tuple(lines)
 
 
 def only(report: TestReport, differing: tuple[RoomDifference, ...]) -> TestReport:
     """The part of the room's report about tests that fail only there."""
-    names = {one.test_id for one in differing if one.inside is not Status.PASS}
+    names = {difference.test_id for difference in differing if difference.inside is not Status.PASS}
     return replace(
         report,
         results=tuple(result for result in report.results if result.id in names),

@@ -204,8 +204,8 @@ class DriverSettings:
     @property
     def prices(self) -> Mapping[str, Prices]:
         """Lists prices by role, of those whose model has one."""
-        known = {role: player.served.prices or self.llm.prices for role, player in self.roles.items()}
-        return {role: prices for role, prices in known.items() if prices is not None}
+        by_role = {role: player.served.prices or self.llm.prices for role, player in self.roles.items()}
+        return {role: prices for role, prices in by_role.items() if prices is not None}
 
     @property
     def unpriced_roles(self) -> tuple[str, ...]:

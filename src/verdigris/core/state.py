@@ -385,8 +385,8 @@ class WorktreeState:
     @property
     def suite(self) -> str:
         """How the suite stood when it was run last, in one line; empty if nobody knows."""
-        told = describe_suite(self.baseline.counts if self.baseline else None, self.hindrance)
-        return f"baseline: {told}" if told else ""
+        health = describe_suite(self.baseline.counts if self.baseline else None, self.hindrance)
+        return f"baseline: {health}" if health else ""
 
     @property
     def valid_reds(self) -> tuple[Red, ...]:

@@ -62,8 +62,8 @@ class SuiteCounts:
         if not total:
             return "no test runs"
         others = [f"{n} {word}" for n, word in ((self.failed, "fail"), (self.skipped, "skipped")) if n]
-        told = [f"{self.passed} pass", *others] if others else ["all pass" if total > 1 else "it passes"]
-        return ", ".join((f"{total} tests" if total > 1 else "1 test", *told))
+        counts = [f"{self.passed} pass", *others] if others else ["all pass" if total > 1 else "it passes"]
+        return ", ".join((f"{total} tests" if total > 1 else "1 test", *counts))
 
 
 def describe_suite(counts: SuiteCounts | None, hindrance: Hindrance | None) -> str:

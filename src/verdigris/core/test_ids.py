@@ -49,9 +49,9 @@ def innermost(ids: Iterable[str]) -> list[str]:
     return [name for name in listed if name not in around]
 
 
-def named_tests(word: str, known: Iterable[str]) -> tuple[str, ...]:
+def named_tests(word: str, ids: Iterable[str]) -> tuple[str, ...]:
     """Native ids that a bare name means, or a dotted one as Python prints it."""
-    return tuple(i for i in known if word in _other_names(i))
+    return tuple(i for i in ids if word in _other_names(i))
 
 
 def _other_names(native: str) -> set[str]:
@@ -64,11 +64,11 @@ def _other_names(native: str) -> set[str]:
     return {full, test.function, *shorter, dotted, dotted.partition(".")[2]}
 
 
-def nearest(unknown: str, known: Iterable[str]) -> tuple[str, ...]:
+def nearest(unknown: str, candidates: Iterable[str]) -> tuple[str, ...]:
     """At most three ids, best first: with this beginning, of the same name elsewhere, the most similar."""
     import difflib
 
-    ids = sorted(set(known))
+    ids = sorted(set(candidates))
     name = split_id(unknown).function or unknown
     begun = [i for i in ids if i.startswith(unknown)]
     same = [i for i in ids if split_id(i).function.endswith(name) or split_id(i).path.endswith(name)]

@@ -232,11 +232,12 @@ def _with_reads(turn: Turn | None, reads: tuple[str, ...]) -> Turn | None:
 
 
 def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
-    known = w.claims.get(event.test_id)
-    if known is not None:
-        targets = tuple(dict.fromkeys((*known.targets, event.edit_target)))
-        by = known.by if event.implied else event.by  # who names it takes it over
-        return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied, by=by)
+    earlier = w.claims.get(event.test_id)
+    if earlier is not None:
+        targets = tuple(dict.fromkeys((*earlier.targets, event.edit_target)))
+        by = earlier.by if event.implied else event.by  # who names it takes it over
+        implied = earlier.implied and event.implied
+        return replace(earlier, targets=targets, red=event.red, implied=implied, by=by)
     red = w.reds.get(event.test_id)
     native = event.test_id if red is None else red.native_id
     claim = Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)

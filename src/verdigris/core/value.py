@@ -28,19 +28,19 @@ else:
     def field(*, default_factory: Callable[[], Any]) -> Factory:
         return Factory(default_factory)
 
-    def replace(one: Any, /, **changes: Any) -> Any:
+    def replace(old: Any, /, **changes: Any) -> Any:
         """The same value but for `changes`; works with every dataclass, as the library's own."""
-        kind = type(one)
+        kind = type(old)
         if not is_value(kind):
             import dataclasses
 
-            return dataclasses.replace(one, **changes)
-        fields, known = kind.__value_fields__, one.__dict__
-        if kind.__init__ is not _init or len(known) != len(fields) or not changes.keys() <= fields.keys():
-            return kind(**{name: known[name] for name in fields} | changes)
-        made = kind.__new__(kind)
-        made.__dict__.update(known, **changes)  # a fold makes thousands: nothing is left for `_init` to find
-        return made
+            return dataclasses.replace(old, **changes)
+        fields, values = kind.__value_fields__, old.__dict__
+        if kind.__init__ is not _init or len(values) != len(fields) or not changes.keys() <= fields.keys():
+            return kind(**{name: values[name] for name in fields} | changes)
+        new = kind.__new__(kind)
+        new.__dict__.update(values, **changes)  # a fold makes thousands: nothing is left for `_init` to find
+        return new
 
 
 REQUIRED: Any = object()
@@ -66,27 +66,27 @@ class _LibraryFields:
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[T]) -> type[T]:
     """Fields, defaults, `replace`, `match` and equality work as with `dataclass(frozen=True)`."""
-    made: Any = mutable(cls)
-    if made.__setattr__ is not _refuse_change:
-        made.__eq__ = _eq
-        made.__hash__ = _hash
-        made.__repr__ = _repr
-        made.__setattr__ = made.__delattr__ = _refuse_change
+    decorated: Any = mutable(cls)
+    if decorated.__setattr__ is not _refuse_change:
+        decorated.__eq__ = _eq
+        decorated.__hash__ = _hash
+        decorated.__repr__ = _repr
+        decorated.__setattr__ = decorated.__delattr__ = _refuse_change
     return cls
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 def mutable(cls: type[T]) -> type[T]:
     """Its fields can be changed, and it equals only itself."""
-    made: Any = cls
+    decorated: Any = cls
     fields = _collect_fields(cls)
-    made.__value_fields__ = fields
-    made.__value_open__ = tuple(n for n, one in fields.items() if one is REQUIRED or type(one) is Factory)
-    made.__match_args__ = tuple(fields)  # type: ignore[misc]  # mypy knows no other way to have them
+    decorated.__value_fields__ = fields
+    decorated.__value_open__ = tuple(n for n, d in fields.items() if d is REQUIRED or type(d) is Factory)
+    decorated.__match_args__ = tuple(fields)  # type: ignore[misc]  # mypy knows no other way to have them
     if not is_value(cls.__mro__[1]):
-        made.__dataclass_fields__ = _LibraryFields()
+        decorated.__dataclass_fields__ = _LibraryFields()
         if "__init__" not in cls.__dict__:
-            made.__init__ = _init
+            decorated.__init__ = _init
     return cls
 
 
@@ -102,21 +102,21 @@ def defaults(kind: type) -> Mapping[str, Any]:
 
 def _collect_fields(cls: type) -> dict[str, Any]:
     """Default by name: the fields of the classes above first, as `dataclasses` orders them."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for base in cls.__mro__[-1:0:-1]:
         if is_value(base):
-            found |= defaults(base)
+            fields |= defaults(base)
     body = cls.__dict__
     for name, kind in cls.__annotations__.items():
         if str(kind).startswith("ClassVar"):
             continue
-        default = found[name] = body.get(name, REQUIRED)
+        default = fields[name] = body.get(name, REQUIRED)
         if hasattr(default, "default_factory"):
-            found[name] = Factory(default.default_factory)
+            fields[name] = Factory(default.default_factory)
             delattr(cls, name)
         elif default.__class__.__hash__ is None:
             raise ValueError(f"the default of {cls.__name__}.{name} can be changed: use a factory")
-    return found
+    return fields
 
 
 def _init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -132,11 +132,11 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     if twice or len(values) > len(fields) or len(args) > len(fields):
         raise TypeError(f"{type(self).__name__} {_describe_misuse(fields, args, kwargs)}")
     for name in self.__value_open__:
-        found = values[name]
-        if found is REQUIRED:
+        default = values[name]
+        if default is REQUIRED:
             raise TypeError(f"{type(self).__name__} needs {name}")
-        if type(found) is Factory:
-            values[name] = found.default_factory()
+        if type(default) is Factory:
+            values[name] = default.default_factory()
 
 
 def _describe_misuse(fields: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
@@ -179,10 +179,10 @@ def _describe_for_library(kind: type) -> dict[str, Field[Any]]:
     import dataclasses
 
     defaults_of = defaults(kind)
-    plain = {name: one for name, one in defaults_of.items() if one is not REQUIRED}
+    plain = {name: default for name, default in defaults_of.items() if default is not REQUIRED}
     body = {
-        name: dataclasses.field(default_factory=one.default_factory) if type(one) is Factory else one
-        for name, one in plain.items()
+        name: dataclasses.field(default_factory=d.default_factory) if type(d) is Factory else d
+        for name, d in plain.items()
     }
     body |= {"__annotations__": dict.fromkeys(defaults_of, object), "__doc__": kind.__doc__ or kind.__name__}
     twin: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(type(kind.__name__, (), body))

@@ -31,18 +31,18 @@ def surroundings(environ: Mapping[str, str], given: Sequence[str], *, home: str,
 
     `XDG_*` is dropped, not set: its defaults lie below the new HOME, also for a test that moves HOME.
     """
-    made = {name: text for name, text in environ.items() if name in KEPT or name.startswith("LC_")}
+    variables = {name: text for name, text in environ.items() if name in KEPT or name.startswith("LC_")}
     for name, text in _find_in_home(environ):
-        made.setdefault(name, text)
-    made["HOME"] = home
-    made["TMPDIR"] = tmp
+        variables.setdefault(name, text)
+    variables["HOME"] = home
+    variables["TMPDIR"] = tmp
     for entry in given:
         name, assigned, text = entry.partition("=")
         if assigned:
-            made[name] = text
+            variables[name] = text
         elif name in environ:
-            made[name] = environ[name]
-    return made
+            variables[name] = environ[name]
+    return variables
 
 
 def _find_in_home(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -144,13 +144,13 @@ def needs(
 
     `finders`: what the project's test tools add, each in its own words.
     """
-    found: dict[tuple[str, str], Need] = {}
+    by_key: dict[tuple[str, str], Need] = {}
     facts = RoomFacts(environ, settings, _withheld_variables(environ, settings), installed)
-    for said in _sayings(report):
+    for saying in _sayings(report):
         for find in (_find_needs, *finders):
-            for key, what in find(said.kind, said.text, facts):
-                found.setdefault((key, what), Need(key, what, said.why))
-    return tuple(found.values())
+            for key, what in find(saying.kind, saying.text, facts):
+                by_key.setdefault((key, what), Need(key, what, saying.why))
+    return tuple(by_key.values())
 
 
 def _sayings(report: TestReport) -> Iterator[_FailureText]:
@@ -172,10 +172,10 @@ def find_hindrance(report: TestReport, causes: Collection[FindCause]) -> Hindran
     """
     unloaded = [error.path for error in report.errors if error.path]
     by_cause: dict[Hindrance, list[str]] = {}
-    for said in _reports_of_no_test(report):
-        known = (cause for find in causes if (cause := find(said.kind, said.text)) is not None)
-        cause = next(known, None) or _without_cause(said)
-        by_cause.setdefault(cause, []).append(said.where)
+    for failure in _reports_of_no_test(report):
+        hindrances = (cause for find in causes if (cause := find(failure.kind, failure.text)) is not None)
+        cause = next(hindrances, None) or _without_cause(failure)
+        by_cause.setdefault(cause, []).append(failure.where)
     if not by_cause:
         return None
     main = max(by_cause, key=lambda cause: (cause.elsewhere, bool(cause.cure), len(by_cause[cause])))
@@ -185,13 +185,13 @@ def find_hindrance(report: TestReport, causes: Collection[FindCause]) -> Hindran
     return replace(main, files=files, unloaded=len(unloaded), blocks=blocks, silent=silent)
 
 
-def _without_cause(said: _FailureText) -> Hindrance:
+def _without_cause(failure: _FailureText) -> Hindrance:
     """What nobody knows a cure for; where the tool itself did not start, its own words have to do."""
-    why = said.why.removeprefix(f"{said.where}: ")
-    if said.kind != _NO_START:
+    why = failure.why.removeprefix(f"{failure.where}: ")
+    if failure.kind != _NO_START:
         return Hindrance(why)
     return Hindrance(
-        why, f"correct what keeps the test tool from starting ({first_line(said.text)}), {AGAIN}"
+        why, f"correct what keeps the test tool from starting ({first_line(failure.text)}), {AGAIN}"
     )
 
 

@@ -55,15 +55,15 @@ def mounts(
     top = _MountFolder("", few=few)
     for path, cls in files.items():
         top.put(path, protected=cls in protected)
-    found: dict[str, bool] = {}
-    top.mount(found, frozenset({"", *roomy}))
-    return with_anchors(found)
+    writable: dict[str, bool] = {}
+    top.mount(writable, frozenset({"", *roomy}))
+    return with_anchors(writable)
 
 
-def with_anchors(found: Mapping[str, bool]) -> dict[str, bool]:
+def with_anchors(places: Mapping[str, bool]) -> dict[str, bool]:
     """Adds each folder above a mount as a mount of its own: a mount point cannot be renamed."""
-    anchors = {folder: False for path in found for folder in above(path)}
-    return dict(sorted({**anchors, **found}.items()))
+    anchors = {folder: False for path in places for folder in above(path)}
+    return dict(sorted({**anchors, **places}.items()))
 
 
 class _MountFolder:
@@ -143,12 +143,12 @@ def plan_mounts(regions: Mapping[str, bool]) -> dict[str, Kind]:
     A mount point cannot be renamed, so that the folders above a read-only place that lies in a writable
     region are mounts, too. Above a region in the read-only rest nothing can be moved anyway.
     """
-    found: dict[str, Kind] = {}
+    kinds: dict[str, Kind] = {}
     for path, writable in regions.items():
         around = path.rpartition("/")[0]
         if writable != is_writable(around, regions):
-            found[path] = "hole" if writable else "readonly"
-    anchors = {folder for path in found for folder in above(path) if is_writable(folder, regions)}
-    for folder in anchors - found.keys():
-        found[folder] = "anchor"
-    return dict(sorted(found.items()))
+            kinds[path] = "hole" if writable else "readonly"
+    anchors = {folder for path in kinds for folder in above(path) if is_writable(folder, regions)}
+    for folder in anchors - kinds.keys():
+        kinds[folder] = "anchor"
+    return dict(sorted(kinds.items()))

@@ -165,7 +165,7 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
         case PathClass.SOURCE, Phase.GREEN:
             return _source_in_green(state, file, settings)
         case PathClass.SOURCE, Phase.RED:
-            return _source_in_red(file)
+            return "ok" if file.after is not None and file.beyond_stubs == "" else "claim"
         case _:
             return "ok"
 
@@ -219,10 +219,6 @@ def _tests_among_source(state: WorktreeState, name: str) -> Deny:
         f"edit the code around them; {report_wrong_test(state.claims.values(), name)}; new tests come after "
         "the verdict",
     )
-
-
-def _source_in_red(file: FileWrite) -> str:
-    return "ok" if file.after is not None and file.beyond_stubs == "" else "claim"
 
 
 # -- verbs ------------------------------------------------------------------------------------

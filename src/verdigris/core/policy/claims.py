@@ -63,10 +63,10 @@ def _claim_targets(action: ClaimTest) -> Deny | None:
                 "outside", f"{target.spelling} lies outside the repository.", "name a source path inside it"
             )
         if not target.classes & {PathClass.SOURCE, PathClass.OTHER}:
-            found = min(target.classes, key=list(PathClass).index)
+            path_class = min(target.classes, key=list(PathClass).index)
             return Deny(
                 "claim-target",
-                f"{target.path} is of class {found}; a claim names source files.",
+                f"{target.path} is of class {path_class}; a claim names source files.",
                 "name the source file to edit",
             )
     return None

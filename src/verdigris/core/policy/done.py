@@ -62,14 +62,14 @@ class WorkFacts:
 
 def find_open(facts: WorkFacts) -> tuple[str, ...]:
     """What is left open, a line each; nothing: the work is proven."""
-    known = {i for i, status in facts.suite.before.items() if status in _FAILED}
+    failed_before = {i for i, status in facts.suite.before.items() if status in _FAILED}
     lost = (*facts.losses, *lost_tests(facts.suite), *lost_tests(facts.since_accepted))
     return tuple(
         dict.fromkeys(
             (
                 *facts.standing,
                 *(f"{test} is claimed and not settled" for test in facts.claims),
-                *(f"{test} is red: {how}" for test, how in facts.reds.items() if test not in known),
+                *(f"{test} is red: {how}" for test, how in facts.reds.items() if test not in failed_before),
                 *(f"{name} was set aside after strikes: {_about(of)}" for name, of in facts.aside.items()),
                 *(f"the suite lost something: {loss}" for loss in lost),
                 *(f"an assertion changed: {change}" for change in facts.changed),
@@ -82,8 +82,8 @@ def find_open(facts: WorkFacts) -> tuple[str, ...]:
 
 def find_notes(facts: WorkFacts) -> tuple[str, ...]:
     """What a person is told beside it: failures that were there before, and what was noted."""
-    known = {i for i, status in facts.suite.before.items() if status in _FAILED}
-    old = (f"{test} fails as before: {how}" for test, how in facts.reds.items() if test in known)
+    failed_before = {i for i, status in facts.suite.before.items() if status in _FAILED}
+    old = (f"{test} fails as before: {how}" for test, how in facts.reds.items() if test in failed_before)
     return (*old, *facts.noted)
 
 
@@ -144,11 +144,11 @@ _GIVES_UP = re.compile(
 )
 
 
-def judge_end(said: str, *, changed: Collection[str], accepted: Collection[str], tried: bool) -> Ending:
+def judge_end(reply: str, *, changed: Collection[str], accepted: Collection[str], tried: bool) -> Ending:
     """What an end with nothing open is worth. `tried`: the model tried to change something.
 
     Who changed nothing and did not try to was asked a question.
     """
     if changed or accepted:
         return "done"
-    return "not-done" if tried or _GIVES_UP.search(said) else "answered"
+    return "not-done" if tried or _GIVES_UP.search(reply) else "answered"

@@ -252,54 +252,56 @@ class Restructured:
     """Other findings about the run."""
 
 
-def judge_refactor(seen: Restructured) -> Verdict:
-    changed = (*seen.frozen, *seen.undermined)
+def judge_refactor(change: Restructured) -> Verdict:
+    changed = (*change.frozen, *change.undermined)
     if changed:
-        return Verdict(Kind.TAMPERED, tuple(f"{path} changed in a refactor" for path in changed), seen.noted)
+        reasons = tuple(f"{path} changed in a refactor" for path in changed)
+        return Verdict(Kind.TAMPERED, reasons, change.noted)
     broken = (
-        *reasons_against_run(seen.after),
-        *(f"{path} changed while the tests ran: run `tdd refactor end` again" for path in seen.moved),
-        *map(describe_rewrite, seen.rewritten),
+        *reasons_against_run(change.after),
+        *(f"{path} changed while the tests ran: run `tdd refactor end` again" for path in change.moved),
+        *map(describe_rewrite, change.rewritten),
     )
-    if broken and (seen.before or seen.after.results):
-        return Verdict(Kind.BROKEN, broken, seen.noted)
-    if seen.findings:
-        weaker = tuple(f"{f.path}:{f.line}: {f.what}" for f in seen.findings)
-        return Verdict(Kind.WEAKENED, weaker, seen.noted)
-    lost = _find_lost(seen)
-    tools = tuple(f"{t.name} failed: {t.command}" for t in seen.tools if not t.ok)
-    unrun = _unrun(seen)
+    if broken and (change.before or change.after.results):
+        return Verdict(Kind.BROKEN, broken, change.noted)
+    if change.findings:
+        weaker = tuple(f"{f.path}:{f.line}: {f.what}" for f in change.findings)
+        return Verdict(Kind.WEAKENED, weaker, change.noted)
+    lost = _find_lost(change)
+    tools = tuple(f"{t.name} failed: {t.command}" for t in change.tools if not t.ok)
+    unrun = _unrun(change)
     if lost or tools or unrun:
         reasons = (*lost, *tools, *unrun)
-        return Verdict(Kind.REGRESSED, reasons, seen.noted, unproven=not lost and not tools)
-    return Verdict(Kind.ACCEPTED, (), seen.noted)
+        return Verdict(Kind.REGRESSED, reasons, change.noted, unproven=not lost and not tools)
+    return Verdict(Kind.ACCEPTED, (), change.noted)
 
 
-def _find_lost(seen: Restructured) -> tuple[str, ...]:
+def _find_lost(change: Restructured) -> tuple[str, ...]:
     """Each test that passed still does, under its own name or, one to one, under a new one."""
-    reported = {r.native_id for r in seen.after.results}
-    failing = [i for i in regressions(Before(seen.before), seen.after, ()) if i in reported]
+    reported = {r.native_id for r in change.after.results}
+    failing = [i for i in regressions(Before(change.before), change.after, ()) if i in reported]
     return (
-        *(reason_for(seen.after, i, i) for i in failing),
+        *(reason_for(change.after, i, i) for i in failing),
         *(
             f"{i}: passed before and is missing now; no renamed test takes its place"
-            for i in missing_tests(seen)
+            for i in missing_tests(change)
         ),
     )
 
 
-def missing_tests(seen: Restructured) -> tuple[str, ...]:
+def missing_tests(change: Restructured) -> tuple[str, ...]:
     """Tests that passed before a refactor and that no new test replaces."""
-    reported = {r.native_id for r in seen.after.results}
-    gone = [i for i in regressions(Before(seen.before), seen.after, ()) if i not in reported]
-    renamed_to = [r for r in seen.after.results if r.status is Status.PASS and r.native_id not in seen.before]
+    reported = {r.native_id for r in change.after.results}
+    gone = [i for i in regressions(Before(change.before), change.after, ()) if i not in reported]
+    passing = (r for r in change.after.results if r.status is Status.PASS)
+    renamed_to = [r for r in passing if r.native_id not in change.before]
     return tuple(gone[len(renamed_to) :])
 
 
-def _unrun(seen: Restructured) -> tuple[str, ...]:
+def _unrun(change: Restructured) -> tuple[str, ...]:
     reasons = []
-    for path, lines in seen.added.items():
-        idle = sorted(lines - seen.after.lines.get(path, frozenset()))
+    for path, lines in change.added.items():
+        idle = sorted(lines - change.after.lines.get(path, frozenset()))
         if idle:
             reasons.append(f"{path}:{idle[0]} is new and no test runs it ({len(idle)} such lines)")
     return tuple(reasons)
