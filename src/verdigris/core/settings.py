@@ -1,14 +1,71 @@
-"""The settings of `tdd.yaml` with their defaults."""
+"""The settings of `tdd.yaml`. Each field of a `section` is a key of the file, and this is its only place.
+
+The parser (`storage/config/`), the file that `tdd init` writes and the table of `docs/configuration.md` are
+made from these fields: name, type and default are the field's, the sentence for people is its docstring.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
 
 from verdigris.core.languages import DEFAULT_LANGUAGE, runners_of
-from verdigris.core.value import field, value
+from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+
+@value
+class Key:
+    default: Any
+    """Ellipsis: the key has to be given."""
+    name: str = ""
+    """In the file, with its section: `room.timeout`; empty: that of the field."""
+    of: str = ""
+    """The type in words, by which the parser finds its reader; empty: the annotation decides."""
+    shown: str = ""
+    """The default in words, if its value says too little."""
+    least: float | None = None
+    """The least number, or length."""
+
+
+if TYPE_CHECKING:
+
+    def key(
+        *, default: T, name: str = "", of: str = "", shown: str = "", least: float | None = None
+    ) -> T: ...
+
+else:
+    key = Key
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field, key))
+def section(name: str = "", *, apart: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
+    """A class of values whose fields are the keys of a section of the file, other than those `apart`."""
+
+    def declare(cls: type[T]) -> type[T]:
+        made: Any = cls
+        made.__keys__ = keys = {}
+        for at in cls.__annotations__:
+            if at not in apart:
+                given = vars(cls).get(at, ...)
+                declared = given if type(given) is Key else Key(given)
+                keys[at] = replace(declared, name=declared.name or (f"{name}.{at}" if name else at))
+            if at in keys and keys[at].default is not ...:
+                setattr(cls, at, keys[at].default)
+        return value(cls)
+
+    return declare
+
+
+def keys_of(kind: type) -> dict[str, Key]:
+    """The keys by field; those of the classes above it first."""
+    declared = (vars(base).get("__keys__", {}) for base in reversed(kind.__mro__))
+    return {field: one for keys in declared for field, one in keys.items()}
 
 
 RedRule = Literal["behaviour", "assertion"]
@@ -17,59 +74,79 @@ ConcernRule = Literal["record", "block"]
 UncoveredRule = Literal["record", "block"]
 Network = Literal["none", "loopback", "host"]
 JUnitErrors = Literal["call", "setup"]
+Squash = Literal["step", "cycle"]
+"""Whether red, green and refactor become one commit."""
+
+_WORDS = "list, or one line of words"
+_GLOBS = "list of globs"
+_NONE: tuple[str, ...] = ()
 
 
-@value
+@section()
 class JUnit:
     """A tool that writes JUnit XML: what its preset (`runners/junit/`) does not say, or says otherwise."""
 
-    preset: str = ""
-    """The name of a preset, or none."""
-    command: tuple[str, ...] = ()
-    everything: tuple[str, ...] = ()
-    item: str | None = None
-    join: str | None = None
-    escape: bool | None = None
-    reports: tuple[str, ...] = ()
-    pattern: str | None = None
-    path: str | None = None
-    source: str | None = None
-    build_error: str | None = None
-    errors: JUnitErrors | None = None
-
-
-@value
-class Stack:
-    root: str = "."
-    """Folder of the stack, relative to the worktree's root."""
-    language: str = DEFAULT_LANGUAGE
-    runner: str = runners_of(DEFAULT_LANGUAGE)[0]
-    python: str | None = None
-    """The user's interpreter; found when not given."""
-    test: tuple[str, ...] = ()
-    """Globs of test files, helpers and data, relative to `root`; added to what is detected."""
-    source: tuple[str, ...] = ()
-    """Source roots or globs, relative to `root`; detected when empty."""
-    generated: tuple[str, ...] = ()
-    """Globs of files that are not protected."""
-    suite: tuple[str, ...] = ()
-    """The ids, paths or `-m MARK` that acceptance runs; all when empty."""
-    test_command: tuple[str, ...] = ()
-    """Extra arguments given to the runner on every run."""
-    test_command_for: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Test id or glob (from `root`) → the words of a command that wins over the runner.
-
-    `{args}` stands for the runner's own arguments (its reporter and the selection), `{report}` for a folder
-    into which the command writes JUnit XML; one of the two is needed: an exit code alone proves nothing.
+    preset: str = key(default="", of="`surefire`, `phpunit`, `rspec`", shown="none")
+    """For `runner: junit`: a known tool. The keys below replace single parts of it."""
+    command: tuple[str, ...] = key(default=_NONE, of=_WORDS, shown="of the preset")
+    """The command for chosen tests. `{ids}`, `{paths}`, `{names}` are the tests, `{report}` an empty folder
+    for the reports.
     """
+    everything: tuple[str, ...] = key(default=_NONE, of=_WORDS, shown="`command` without the tests")
+    """The command for all tests."""
+    item: str | None = key(default=None, shown="`{id}`")
+    """One test of `{ids}`, written with `{id}`, `{path}`, `{classname}`, `{class}`, `{name}`."""
+    join: str | None = key(default=None, shown="`,`")
+    """Between the tests, where they are part of a longer argument."""
+    escape: bool | None = key(default=None, shown="`false`")
+    """Whether the parts of `item` are escaped as in a regular expression."""
+    reports: tuple[str, ...] = key(default=_NONE, of=_GLOBS)
+    """Where the tool writes its reports, if it cannot write them to `{report}`."""
+    pattern: str | None = key(default=None, of="regular expression", shown="the class without inner ones")
+    """Matched against the class name of a case that names no file."""
+    path: str | None = None
+    """The file of such a case, with `{class}` or another group of `pattern`."""
+    source: str | None = None
+    """Where another class of the project lies, with `{package}` and `{file}`: it separates errors in source
+    from errors in tests.
+    """
+    build_error: str | None = key(default=None, of="regular expression")
+    """Finds compile errors in the output, by its groups `path`, `line`, `message`."""
+    errors: JUnitErrors | None = key(default=None, shown="`call`")
+    """Whether `<error>` means an exception in the test or before and after it."""
+
+
+@section()
+class Stack:
+    root: str = key(default=".", of="folder")
+    """Where the stack lives; its runner starts there, and its other paths are relative to it."""
+    language: str = key(default=DEFAULT_LANGUAGE, of="see below")
+    """The language of its source. Two stacks may share a root if their languages differ."""
+    runner: str = key(default=runners_of(DEFAULT_LANGUAGE)[0], of="see below", shown="by language")
+    """The test tool."""
+    python: str | None = key(default=None, shown="found")
+    """The interpreter; else a project environment that runs, `VIRTUAL_ENV`, or `PATH`."""
+    test: tuple[str, ...] = key(default=_NONE, of=_GLOBS)
+    """Tests, helpers and data besides the usual ones."""
+    source: tuple[str, ...] = key(default=_NONE, of="list of folders or globs", shown="found")
+    """Where source is. Replaces what would be found."""
+    generated: tuple[str, ...] = key(default=_NONE, of=_GLOBS)
+    """Files that are not protected: always writable."""
+    suite: tuple[str, ...] = key(default=_NONE, of="list of text", shown="all")
+    """Ids, paths, or `-m MARK`, that acceptance runs."""
+    test_command: tuple[str, ...] = key(default=_NONE, of=_WORDS)
+    """More arguments for every run of the runner."""
+    test_command_for: tuple[tuple[str, tuple[str, ...]], ...] = key(
+        default=(), of="mapping of test id or glob → command", shown="`{}`"
+    )
+    """A command that wins over the runner for some tests. See below."""
     junit: JUnit | None = None
-    """For `runner: junit`."""
-    check: str | None = None
-    """Linter, run at settlement from `root`."""
-    verify: str | None = None
-    """A command that `refactor end` runs in addition to the suite."""
-    format: str | None = None
-    """Formatter, given the turn's changed source files."""
+    check: str | None = key(default=None, of="command")
+    """Linter that a settlement must pass."""
+    verify: str | None = key(default=None, of="command")
+    """A command that `tdd refactor end` runs in addition to the suite."""
+    format: str | None = key(default=None, of="command")
+    """Formatter; it is given the source files that the turn changed."""
 
 
 @value
@@ -89,79 +166,119 @@ class Bounds:
     """Paths and globs of inputs that are hidden from every run except the one that measures with them."""
 
 
-@value
+@section(apart=("bounds",))
 class Settings:
-    stacks: tuple[Stack, ...] = (Stack(),)
+    stacks: tuple[Stack, ...] = key(
+        default=(Stack(),), of="list, at least one", least=1, shown="one stack at `.`"
+    )
+    """The parts of the project that have their own tests."""
     red: RedRule = "behaviour"
+    """What counts as red: also wrong behaviour of the source, or only failed assertions."""
     claims: ClaimRule = "implied"
-    strikes: int = 2
-    spec: tuple[str, ...] = ()
-    """Globs of specification files."""
-    oracle_include: tuple[str, ...] = ()
-    """Data inside the source tree that the tests read: frozen with them."""
-    oracle_exclude: tuple[str, ...] = ()
-    """Files that tests read and that stay writable: documents that are tested themselves."""
-    timeout: int = 600
-    """Seconds one test run may take (`room.timeout`)."""
-    test_timeout: int = 60
-    """Seconds that one test of it may take (`room.test_timeout`)."""
-    room_env: tuple[str, ...] = ()
-    """`NAME`, passed on if it is set, or `NAME=VALUE` (`room.env`)."""
-    room_network: Network = "loopback"
-    """No network, a private one, or the machine's (`room.network`)."""
-    room_git: bool = False
-    """Whether a run finds the repository's git folder (`room.git`)."""
-    room_plugins: tuple[str, ...] | None = None
-    """The plugins that the runner loads; None: all that are installed (`room.plugins`)."""
-    sandbox_write: tuple[str, ...] = ()
-    """Paths that an agent's shell may write besides worktree, temporary folders, caches (`sandbox.write`)."""
+    """A source edit outside the targets joins the open claims, or is refused."""
+    strikes: int = key(default=2, least=1)
+    """Failed settlements of one red before the edits are set aside."""
+    spec: tuple[str, ...] = key(default=_NONE, of=_GLOBS)
+    """Specification files."""
+    oracle_include: tuple[str, ...] = key(default=_NONE, name="oracle.include", of=_GLOBS)
+    """Files in the source tree that belong to the tests: data that they read, functions that they assert
+    with, tables of expected values. Frozen with the tests.
+    """
+    oracle_exclude: tuple[str, ...] = key(default=_NONE, name="oracle.exclude", of=_GLOBS)
+    """Files that tests read and that stay writable, such as documents that are tested: a claim does not
+    freeze them.
+    """
+    timeout: int = key(default=600, name="room.timeout", of="seconds", least=1)
+    """How long one test run may take."""
+    test_timeout: int = key(default=60, name="room.test_timeout", of="seconds", least=1)
+    """How long one test may take: then it is stopped, and fails where it is ([what each tool
+    does](runners.md#which-failures-verdigris-distinguishes)). Stopped inside source, it is a valid red (a
+    loop that never ends). Each further test of the same run that does not end gets half as long, 5
+    seconds at least. A test with an alarm of its own, as pytest-timeout sets, keeps that.
+    """
+    room_env: tuple[str, ...] = key(
+        default=_NONE, name="room.env", of="list of `NAME` or `NAME=VALUE`, or a mapping"
+    )
+    """Variables that a run gets in addition to the usual ones: passed on if they are set, or with this
+    value. See below.
+    """
+    room_network: Network = key(default="loopback", name="room.network")
+    """What a run can reach: nothing; servers that the tests start themselves; or the machine's network, for
+    a database on localhost.
+    """
+    room_git: bool = key(default=False, name="room.git")
+    """Whether a run finds the repository's git folder. By default it is empty there: old commits hold tests
+    and their answers. With `true` every verdict says so.
+    """
+    room_plugins: tuple[str, ...] | None = key(
+        default=None, name="room.plugins", of="list of names", shown="all that are installed"
+    )
+    """Plugins that the runner loads, by the names that `pytest -p` takes, instead of all that the
+    interpreter has; `[]` is none.
+    """
+    sandbox_write: tuple[str, ...] = key(
+        default=_NONE, name="sandbox.write", of="list of paths, absolute or from `~/`"
+    )
+    """Paths that an agent's shell may write besides the worktree, temporary folders and caches: see [the
+    sandbox](sandbox.md). A missing folder is made. It may not hold the worktree, the home or `.git/tdd`.
+    """
     concerns: ConcernRule = "record"
-    """Whether a concern about the source refuses a settlement; some always do."""
-    liveness: bool = True
-    """Whether a settlement checks that the claimed tests' assertions are live (`liveness.enabled`)."""
-    liveness_seconds: int = 60
-    """The time limit of that check (`liveness.seconds`)."""
+    """Whether a concern about the source diff refuses a settlement (verdict `hollow`). Some always do: no
+    honest change patches the test framework, imports test modules, or checks whether tests run.
+    """
+    liveness: bool = key(default=True, name="liveness.enabled")
+    """Whether a verdict runs the claimed tests, and some that the change affects, with changed assertions,
+    to see them fail.
+    """
+    liveness_seconds: int = key(default=60, name="liveness.seconds", of="seconds", least=1)
+    """The time limit of those runs. Assertions that do not fit are listed as a concern; if no run of a
+    claimed test ended, the verdict is `broken`, unless the test was as slow when it was red.
+    """
     uncovered: UncoveredRule = "record"
-    """Whether a changed line that no claimed test executes refuses a settlement."""
+    """Whether a changed line that no claimed test executes is recorded as a concern, or refuses the
+    settlement: verdict `hollow`, the reason names file and line.
+    """
     warm: bool = True
-    """Whether test tools stay loaded between runs of `tdd test`; verdicts are made by fresh processes."""
-    agents: tuple[str, ...] = ()
+    """Whether a test tool stays loaded between runs of `tdd test`, in the sandbox, until it has been idle
+    for ten minutes. Verdicts always use fresh processes.
+    """
+    agents: tuple[str, ...] = key(default=_NONE, of="list of agents")
     """The coding agents whose hooks `tdd init` sets up."""
     bounds: Bounds | None = None
     """No key of tdd.yaml: the loop sets them while it runs a program."""
 
-
-Squash = Literal["step", "cycle"]
-"""Whether red, green and refactor become one commit."""
 
 HUMAN = "human"
 REPLAY = "replay:"
 """Before the name of a recorded conversation."""
 
 
-@value
+@section()
 class Prices:
     """The price of a million tokens, in any currency."""
 
     input: float
     output: float
     cached: float | None = None
-    """None: as `input`."""
 
 
-@value
+@section()
 class ModelSettings:
     """A model's server and parameters; empty or None: the provider's default."""
 
-    base_url: str = ""
-    api_key_env: str = ""
-    """The name of the variable; its value stands only in the environment."""
-    temperature: float | None = None
-    timeout: float | None = None
-    """Seconds that the server may be silent."""
-    max_tokens: int | None = None
-    prices: Prices | None = None
-    """None: unknown."""
+    base_url: str = key(default="", of="address", shown="the provider's")
+    """An OpenAI-compatible server."""
+    api_key_env: str = key(default="", of="name of a variable", shown="the provider's")
+    """The environment variable that holds the key. A key itself is refused."""
+    temperature: float | None = key(default=None, of="number from 0 to 2", shown="the server's")
+    timeout: float | None = key(default=None, of="seconds above 0", shown="`120`")
+    """How long the server may be silent."""
+    max_tokens: int | None = key(default=None, least=1, shown="the server's")
+    """Of one answer."""
+    prices: Prices | None = key(default=None, of="mapping of `input`, `output`, `cached`")
+    """The price of a million tokens, in any currency: for limits of money and the reports of all drivers. A
+    role may have its own; `cached` defaults to `input`.
+    """
 
 
 AS_USUAL = ModelSettings()
@@ -185,18 +302,20 @@ class Player:
         return self.model.removeprefix(REPLAY) if self.model.startswith(REPLAY) else None
 
 
-@value
+@section(apart=("roles",))
 class DriverSettings:
     """The settings that all drivers share; each driver has a subclass with its own."""
 
     roles: Mapping[str, Player] = field(default_factory=dict)
     llm: ModelSettings = AS_USUAL
-    author_name: str = "TDD Machine"
-    author_email: str = "tdd-machine@localhost"
-    squash: Squash = "step"
-    """`cycle`: red, green and refactor become one commit (`commit.squash`)."""
-    tokens: int = 0
-    """The most that one run may use; 0: no limit (`budget.tokens`)."""
+    author_name: str = key(default="TDD Machine", name="commit.author_name", least=1)
+    """The author of the machine's commits."""
+    author_email: str = key(default="tdd-machine@localhost", name="commit.author_email", least=1)
+    """The same."""
+    squash: Squash = key(default="step", name="commit.squash")
+    """`cycle`: red, green and refactor become one commit that is green."""
+    tokens: int = key(default=0, name="budget.tokens", least=0, shown="`0`: no limit")
+    """The most that one `tdd run` may use."""
 
     def player(self, role: str) -> Player:
         return self.roles.get(role, Player())
@@ -214,30 +333,31 @@ class DriverSettings:
         return tuple(role for role in played if role not in self.prices)
 
 
-@value
+@section("machine")
 class MachineSettings(DriverSettings):
-    kata: str = "kata.md"
-    """From the worktree's root (`machine.kata_description`)."""
-    steps: int = 20
-    attempts: int = 5
-    """Of one role at one step (`machine.max_attempts_per_agent`)."""
-    sandbox: bool = True
-    """Work in a private worktree; not where a person plays a role."""
-    refactor_files: int = 8
+    kata: str = key(default="kata.md", name="machine.kata_description", of="path")
+    """What is to be built, from the worktree's root. This and the keys below: [machine.md](machine.md)."""
+    steps: int = key(default=20, least=1)
+    """How many steps `tdd run` makes."""
+    attempts: int = key(default=5, name="machine.max_attempts_per_agent", least=1)
+    """Attempts of one role at one step."""
+    sandbox: bool | None = key(default=True, shown="`true`; `false` if a person plays a role")
+    """Whether the machine works in a private worktree."""
+    refactor_files: int = key(default=8, least=1)
     """The most files that one refactor may touch."""
-    refactor_lines: int = 400
-    """The most lines that it may add and take away, together."""
+    refactor_lines: int = key(default=400, least=1)
+    """The most lines that one refactor may add and take away."""
     coverage_guard: bool = True
-    """Refuse a refactor that leaves more of the source unexecuted than it found."""
-    share: tuple[str, ...] = ()
-    """Ignored paths that the private worktree needs too, besides the usual environments."""
-    prompt_tokens: int = 24_000
-    """The most that a prompt may hold of kata, files and history."""
+    """Refuse a refactor that leaves more of the source unexecuted."""
     uncovered: UncoveredRule = "block"
-    """Whether new source lines that no test runs refuse an implementor's step."""
+    """New source lines that no test runs refuse an implementor's step, or are noted."""
     expected_literals: ConcernRule = "block"
-    """Whether source that looks up what the tests expect refuses it."""
-    tests_per_step: int = 1
+    """The same for source that looks up the values that tests expect."""
+    tests_per_step: int = key(default=1, least=1)
     """New test functions of one tester's step; the cases of a parametrised one count as one."""
-    test_seconds: int = 60
-    """The time that one step may add to the suite; a test that hangs is stopped then."""
+    test_seconds: int = key(default=60, least=1)
+    """The time that a step's tests may add to the suite; a test that hangs is stopped then."""
+    share: tuple[str, ...] = key(default=_NONE, of="list of paths")
+    """Ignored paths that the private worktree needs besides environments."""
+    prompt_tokens: int = key(default=24000, least=3000)
+    """The most that a prompt may hold of kata, files and history."""

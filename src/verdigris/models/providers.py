@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from verdigris.core.errors import ConfigError, ModelMisused
 from verdigris.core.settings import AS_USUAL
 from verdigris.core.value import value
-from verdigris.storage.config.drivers import LIKE_A_KEY
+from verdigris.storage.config.keys import LIKE_A_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

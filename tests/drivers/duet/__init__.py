@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from verdigris.core.paths import PathClass
-from verdigris.core.settings import DriverSettings
-from verdigris.core.value import value
+from verdigris.core.settings import DriverSettings, key, section
 from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
-from verdigris.storage.config.drivers import DriverSection, Positive, driver_values
+from verdigris.storage.config.drivers import DriverSection
 
 STOPS = frozenset({Say.TEST_IS_WRONG})
 TREBLE = Role(
@@ -39,18 +36,10 @@ BASS = Role(
 TEAM = Team("duet", "Two voices take turns.", "EITHER may stop.", (TREBLE, BASS))
 
 
-class DuetKeys(msgspec.Struct, forbid_unknown_fields=True):
-    bars: Positive = 8
-
-
-@value
+@section("duet")
 class DuetSettings(DriverSettings):
-    bars: int = 8
+    bars: int = key(default=8, least=1)
+    """How many bars they sing."""
 
 
-SECTION = DriverSection(
-    "duet",
-    DuetKeys,
-    lambda keys, shared, _: DuetSettings(**driver_values(keys, shared)),
-    roles=("treble", "bass"),
-)
+SECTION = DriverSection("duet", DuetSettings, roles=("treble", "bass"))

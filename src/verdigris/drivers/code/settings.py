@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.actions import Deny
 from verdigris.core.paths import compile_glob
-from verdigris.core.settings import DriverSettings
+from verdigris.core.settings import DriverSettings, key, section
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.storage.config import load_driver
-from verdigris.storage.config.drivers import DriverSection, Positive, driver_values
+from verdigris.storage.config.drivers import DriverSection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from verdigris.storage.config.file import Places
     from verdigris.storage.project import Project
 
 
@@ -28,39 +25,29 @@ AGENT = "agent"
 """The only role."""
 
 
-@value
+@section("code")
 class CodeSettings(DriverSettings):
-    repairs: int = 3
-    """How many repairs of one red there may be before a session stops."""
-    shell_seconds: int = 120
-    """The time limit of a shell command if its call gives none."""
-    context_tokens: int = 0
-    """The model's context: a conversation is compacted at four fifths of it. 0: when the server refuses."""
-    permission: Mode | None = None
-    """What a person is asked to permit; None: commands if a person is there, else nothing."""
-    allow: tuple[str, ...] = ()
-    """Commands that need no permission."""
-
-
-_DEFAULT = CodeSettings()
-
-
-class CodeKeys(msgspec.Struct, forbid_unknown_fields=True):
-    repairs: Positive = _DEFAULT.repairs
-    shell_seconds: Positive = _DEFAULT.shell_seconds
-    context_tokens: Annotated[int, msgspec.Meta(ge=0)] = _DEFAULT.context_tokens
-    permission: Mode | None = None
-    allow: tuple[str, ...] = ()
-
-
-def code_settings(said: CodeKeys, shared: DriverSettings, _: Places) -> CodeSettings:
-    return CodeSettings(**driver_values(said, shared))
+    repairs: int = key(default=3, least=1)
+    """Repairs of one red before a session stops. This and the keys below: [code.md](code.md)."""
+    shell_seconds: int = key(default=120, of="seconds", least=1)
+    """The time limit of a command whose call names none."""
+    context_tokens: int = key(default=0, least=0)
+    """What the model can read; a conversation is compacted at four fifths of it. `0`: when the server
+    refuses.
+    """
+    permission: Mode | None = key(default=None, shown="`edits` with a person, else `all`")
+    """What needs a person's permission: edits and commands; commands; nothing. The law applies in any
+    case.
+    """
+    allow: tuple[str, ...] = key(default=(), of="list of commands")
+    """Commands that need no permission, as whole lines: `git log*`. A line that joins several commands
+    matches only literally.
+    """
 
 
 SECTION = DriverSection(
     "code",
-    CodeKeys,
-    code_settings,
+    CodeSettings,
     roles=(AGENT,),
 )
 

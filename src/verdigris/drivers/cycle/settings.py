@@ -4,68 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.paths import PathClass
 from verdigris.core.roles import names_of
-from verdigris.core.settings import DriverSettings
-from verdigris.core.value import value
+from verdigris.core.settings import DriverSettings, key, section
 from verdigris.storage.config import load_driver
-from verdigris.storage.config.drivers import (
-    DriverSection,
-    Positive,
-    check_below_root,
-    driver_values,
-)
+from verdigris.storage.config.drivers import DriverSection
 from verdigris.storage.durable_files import prepare_folder, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.settings import Stack
-    from verdigris.storage.config.file import Places
     from verdigris.storage.project import Project
 
 
 JudgementRule = Literal["optional", "required"]
 
 
-@value
+@section("cycle")
 class CycleSettings(DriverSettings):
     judgement: JudgementRule = "optional"
-    """`required`: for a PASS a person or model has to judge too, besides the kernel's checks."""
-    rounds: int = 3
+    """Whether the kernel's checks suffice for a PASS, or a person or model has to judge as well. This and the
+    keys below: [cycle.md](cycle.md).
+    """
+    rounds: int = key(default=3, least=1)
     """How often the tests may be sent back before the cycle stops for a person."""
-    attempts: int = 5
-    """How often one role may try in one stage."""
-    plans: str = ".tdd/plans"
-    """The folder of the plans, from the worktree's root."""
-    prompt_tokens: int = 24_000
-    """Tokens of spec, files and history that a prompt may hold."""
-
-
-_DEFAULT = CycleSettings()
-
-
-class CycleKeys(msgspec.Struct, forbid_unknown_fields=True):
-    judgement: JudgementRule = _DEFAULT.judgement
-    rounds: Positive = _DEFAULT.rounds
-    attempts: Positive = _DEFAULT.attempts
-    plans: str = _DEFAULT.plans
-    prompt_tokens: Annotated[int, msgspec.Meta(ge=3000)] = _DEFAULT.prompt_tokens
-
-
-def cycle_settings(said: CycleKeys, shared: DriverSettings, places: Places) -> CycleSettings:
-    check_below_root(said.plans, "cycle.plans", places)
-    return CycleSettings(**{**driver_values(said, shared), "plans": said.plans.rstrip("/")})
+    attempts: int = key(default=5, least=1)
+    """Attempts of one role in one stage of `tdd cycle run`."""
+    plans: str = key(default=".tdd/plans", of="path")
+    """The folder of the plans."""
+    prompt_tokens: int = key(default=24_000, least=3000)
+    """The most that a prompt may hold of spec and files."""
 
 
 SECTION = DriverSection(
     "cycle",
-    CycleKeys,
-    cycle_settings,
+    CycleSettings,
     roles=names_of("cycle"),
     teams=(names_of("cycle", "planner", "tester", "coder"),),
 )

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from verdigris.core.roles import names_of
-from verdigris.core.settings import ConcernRule, DriverSettings
-from verdigris.core.value import value
+from verdigris.core.settings import ConcernRule, DriverSettings, key, section
 from verdigris.storage.config import load_driver
-from verdigris.storage.config.drivers import DriverSection, Positive, driver_values
+from verdigris.storage.config.drivers import DriverSection
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.storage.config.file import Places
+
+_FIXED = ("refactor_files", "refactor_lines", "coverage_guard", "expected_literals", "tests_per_step")
 
 
-@value
+@section("loop", apart=_FIXED)
 class LoopSettings(DriverSettings):
-    memory: str = "memory/autoloop"
-    """The branch of the state files."""
-    remote: str = "origin"
-    """The remote that branches are pushed to, if it exists; empty: none."""
-    base: str = ""
-    """The branch that programs build on; empty: the remote's default branch, else the current one."""
-    ci: str = ""
-    """The command that accepts a commit; `gh`: the checks of the remote; empty: none."""
-    ci_minutes: int = 60
-    attempts: int = 5
-    """Attempts to make a pinned test pass, those after a rethink included."""
-    picks: int = 4
-    """How many new tests may pass at once before the iteration ends."""
-    prompt_tokens: int = 24_000
-    share: tuple[str, ...] = ()
-    """Ignored paths that are linked into the private worktree, besides the usual environments."""
+    memory: str = key(default="memory/autoloop", of="branch", least=1)
+    """The branch of the programs' state files. This and the keys below: [loop.md](loop.md)."""
+    remote: str = key(default="origin", of="name")
+    """The remote to which the program's branch and the state files are pushed, if it exists. Empty: none."""
+    base: str = key(default="", of="branch", shown="the remote's own, else HEAD's")
+    """The branch that programs build on."""
+    ci: str = key(default="", of="command, `gh`", shown="none")
+    """The command that accepts each commit. `gh`: the remote's own checks."""
+    ci_minutes: int = key(default=60, least=1)
+    """How long to wait for it."""
+    attempts: int = key(default=5, least=5)
+    """Attempts to make a pinned test pass before it is blocked. The fourth rethinks the test."""
+    picks: int = key(default=4, least=1)
+    """Tests of one iteration that may pass at once before it ends."""
+    prompt_tokens: int = key(default=24_000, least=3000)
+    """The most that a prompt may hold of program and files."""
+    share: tuple[str, ...] = key(default=(), of="list of paths")
+    """Ignored paths that the private worktree needs too."""
     refactor_files: int = 8
     refactor_lines: int = 400
     coverage_guard: bool = True
@@ -43,29 +43,9 @@ class LoopSettings(DriverSettings):
     tests_per_step: int = 1
 
 
-_DEFAULT = LoopSettings()
-
-
-class LoopKeys(msgspec.Struct, forbid_unknown_fields=True):
-    memory: Annotated[str, msgspec.Meta(min_length=1)] = _DEFAULT.memory
-    remote: str = _DEFAULT.remote
-    base: str = _DEFAULT.base
-    ci: str = _DEFAULT.ci
-    ci_minutes: Positive = _DEFAULT.ci_minutes
-    attempts: Annotated[int, msgspec.Meta(ge=5)] = _DEFAULT.attempts
-    picks: Positive = _DEFAULT.picks
-    prompt_tokens: Annotated[int, msgspec.Meta(ge=3000)] = _DEFAULT.prompt_tokens
-    share: tuple[str, ...] = _DEFAULT.share
-
-
-def loop_settings(said: LoopKeys, shared: DriverSettings, _: Places) -> LoopSettings:
-    return LoopSettings(**driver_values(said, shared))
-
-
 SECTION = DriverSection(
     "loop",
-    LoopKeys,
-    loop_settings,
+    LoopSettings,
     roles=names_of("loop"),
     teams=(names_of("loop", "tester", "coder", "refactorer"), names_of("loop", "optimizer")),
 )

@@ -3,194 +3,123 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from verdigris.core.errors import ConfigError, NotARepository
+from verdigris.core.errors import NotARepository
 from verdigris.core.languages import facts_named, known_languages, runners_of, suffixes_of
 from verdigris.core.paths import Classes, Detected, PathClass, Where, classify, compile_glob, where
-from verdigris.core.settings import JUnit, Stack
+from verdigris.core.settings import Stack
 from verdigris.core.value import replace
 from verdigris.languages.folders import text_in, walk
 from verdigris.languages.registry import language_named, reader_of
 from verdigris.runners.registry import is_known, kind_of, runs
-from verdigris.storage.config.file import wrong
+from verdigris.storage.config.keys import expect, read
 from verdigris.storage.git import null_split, users_git
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.settings import Settings
-    from verdigris.storage.config.file import Places
-    from verdigris.storage.config.keys import JUnitKeys, StackKeys
+    from verdigris.core.settings import JUnit, Settings
+    from verdigris.storage.config.file import At
 
 
-_DOCS = "`tdd help configuration` lists every key"
-_TAKEN_OVER = ("test", "source", "generated", "check", "verify", "format")
-"""Keys that become settings of the stack unchanged."""
-_NEEDED = "write `{args}` for the runner's own arguments, or `{report}` for a folder that takes JUnit XML"
 _TOLD_BY = ("path", "line", "message")
 """Groups that `junit.build_error` must have."""
 
 
-def stack(keys: StackKeys, at: str, places: Places) -> Stack:
-    return Stack(
-        root=str(PurePosixPath(keys.root)),
-        language=_language(keys, at, places),
-        runner=_runner(keys, at, places),
-        python=_python(keys, at, places),
-        suite=tuple(_suite(keys, places, f"{at}.suite")),
-        test_command=_words(keys.test_command, places, f"{at}.test_command"),
-        test_command_for=tuple(_commands(keys.test_command_for, places, f"{at}.test_command_for")),
-        junit=_junit(keys, at, places),
-        **{key: getattr(keys, key) for key in _TAKEN_OVER},
+def read_stacks(given: Any, at: At) -> tuple[Stack, ...]:
+    stacks = tuple(
+        _read_stack(entry, at / index) for index, entry in enumerate(expect(given, at, list, least=1))
     )
+    roots: dict[tuple[str, tuple[str, ...]], int] = {}
+    for index, stack in enumerate(stacks):
+        here = at / index / "root"
+        if stack.root.startswith("/") or ".." in stack.root.split("/") or "\0" in stack.root:
+            raise here.wrong(f"{stack.root!r} is outside the worktree", "name a folder below it")
+        first = roots.setdefault((stack.root, suffixes_of(stack.language)), index)
+        if first != index:
+            what = (
+                f"{stack.root!r} is already the root of stacks[{first}], with files of {stack.language} too"
+            )
+            raise here.wrong(what, "join the two stacks")
+    return stacks
 
 
-def _language(keys: StackKeys, at: str, places: Places) -> str:
-    language_named(keys.language)
-    if facts_named(keys.language) is None:
-        what = f"{keys.language!r} is not supported by this version"
-        raise wrong(places, f"{at}.language", what, f"use {', '.join(known_languages())}")
-    return keys.language
+def _read_stack(given: Any, at: At) -> Stack:
+    given = expect(given, at, dict)
+    named = given.get("runner") is not None
+    fields = read(Stack, given if named else {key: given[key] for key in given if key != "runner"}, at)
+    language = fields.get("language", Stack.language)
+    language_named(language)
+    if facts_named(language) is None:
+        what = f"{language!r} is not supported by this version"
+        raise (at / "language").wrong(what, f"use {', '.join(known_languages())}")
+    runner = _runner(fields.get("runner"), language, at / "runner")
+    if fields.get("python") is not None and not language_named(language).has_interpreter:
+        what = f"no interpreter runs a stack of {language}"
+        raise (at / "python").wrong(what, "remove it, or correct `language`")
+    if "root" in fields:
+        fields["root"] = str(PurePosixPath(fields["root"]))
+    if "suite" in fields:
+        fields["suite"] = tuple(_suite(fields["suite"], runner, at / "suite"))
+    _check_junit(fields.get("junit"), runner, at)
+    return Stack(**{**fields, "runner": runner})
 
 
-def _runner(keys: StackKeys, at: str, places: Places) -> str:
-    fitting = runners_of(keys.language)
-    if keys.runner is None:
+def _runner(runner: str | None, language: str, at: At) -> str:
+    fitting = runners_of(language)
+    if runner is None:
         return fitting[0]
-    if not is_known(keys.runner):
-        what = f"{keys.runner!r} is not supported by this version"
-        raise wrong(places, f"{at}.runner", what, f"use {', '.join(fitting)}")
-    if not runs(keys.runner, keys.language):
-        what = f"{keys.runner} does not run {keys.language}"
-        raise wrong(places, f"{at}.runner", what, f"use {', '.join(fitting)}, or correct `language`")
-    return keys.runner
+    if not is_known(runner):
+        raise at.wrong(f"{runner!r} is not supported by this version", f"use {', '.join(fitting)}")
+    if not runs(runner, language):
+        what = f"{runner} does not run {language}"
+        raise at.wrong(what, f"use {', '.join(fitting)}, or correct `language`")
+    return runner
 
 
-def _python(keys: StackKeys, at: str, places: Places) -> str | None:
-    if keys.python is not None and not language_named(keys.language).has_interpreter:
-        what = f"no interpreter runs a stack of {keys.language}"
-        raise wrong(places, f"{at}.python", what, "remove it, or correct `language`")
-    return keys.python
-
-
-def _suite(keys: StackKeys, places: Places, at: str) -> Iterator[str]:
+def _suite(entries: tuple[str, ...], runner: str, at: At) -> Iterator[str]:
     """Joins `-m` and its mark to one entry if they are written as two."""
-    waiting = iter(keys.suite)
+    waiting = iter(entries)
     for index, entry in enumerate(waiting):
-        runner = keys.runner or runners_of(keys.language)[0]
         if entry.startswith("-m") and not kind_of(runner).has_marks:
-            what = f"{runner} knows no marks"
-            raise wrong(places, f"{at}[{index}]", what, "name ids, files or folders")
+            raise (at / index).wrong(f"{runner} knows no marks", "name ids, files or folders")
         mark = next(waiting, None) if entry == "-m" else ""
         if mark is None:
-            raise wrong(places, f"{at}[{len(keys.suite) - 1}]", "a mark is missing", 'write "-m MARK"')
+            raise (at / (len(entries) - 1)).wrong("a mark is missing", 'write "-m MARK"')
         yield f"{entry} {mark}" if mark else entry
 
 
-def _words(value: Iterable[str], places: Places, at: str) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(value) if isinstance(value, str) else value)
-    except ValueError as error:
-        raise wrong(places, at, str(error).lower(), "close the quotation, or write a list of words") from None
-
-
-def _commands(given: Mapping[Any, Any], places: Places, at: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for pattern, command in given.items():
-        here = f"{at}.{pattern}"
-        if not isinstance(pattern, str):
-            raise wrong(places, here, f"{str(pattern)!r} is no test id and no glob", "quote it: 'text'")
-        if "::" not in pattern:
-            check_glob(pattern, places, here)
-        if not isinstance(command, str) and not _is_words(command):
-            raise wrong(places, here, "its command is no text and no list of words", "quote it: 'text'")
-        words = _words(command, places, here)
-        if not any("{args}" in word or "{report}" in word for word in words):
-            raise wrong(places, here, "an exit code alone proves no test", _NEEDED)
-        yield pattern, words
-
-
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
-
-
-def check_glob(glob: str, places: Places, at: str) -> None:
-    try:
-        compile_glob(glob)
-    except ConfigError as error:
-        raise wrong(places, at, error.message, error.hint or _DOCS) from None
-
-
-def _junit(keys: StackKeys, at: str, places: Places) -> JUnit | None:
-    is_junit = kind_of(_runner(keys, at, places)).has_templates
-    if keys.junit is None:
-        if is_junit:
-            raise _missing_key(at, places)
-        return None
-    here = f"{at}.junit"
-    if not is_junit:
-        raise wrong(places, here, "it is for `runner: junit`", "remove it, or name that runner")
-    _check_preset(keys.junit, here, places)
-    _check_regex(keys.junit.pattern, (), places, f"{here}.pattern")
-    _check_regex(keys.junit.build_error, _TOLD_BY, places, f"{here}.build_error")
-    for index, glob in enumerate(keys.junit.reports):
-        check_glob(glob, places, f"{here}.reports[{index}]")
-    words = {
-        key: _words(getattr(keys.junit, key), places, f"{here}.{key}") for key in ("command", "everything")
-    }
-    found = JUnit(**{**msgspec.structs.asdict(keys.junit), **words})
-    if not (found.preset or found.command):
-        raise _missing_key(here, places)
-    _check_report(found, here, places)
-    return found
-
-
-def _missing_key(at: str, places: Places) -> ConfigError:
-    from verdigris.runners.junit import PRESETS
-
-    what = "`runner: junit` needs to know the tool"
-    hint = f"give `junit: {{preset: NAME}}` ({', '.join(PRESETS)}), or `junit.command` and `junit.path`"
-    return wrong(places, at, what, hint)
-
-
-def _check_preset(keys: JUnitKeys, at: str, places: Places) -> None:
-    from verdigris.runners.junit import PRESETS
-
-    if keys.preset and keys.preset not in PRESETS:
-        what = f"there is no preset {keys.preset!r}"
-        raise wrong(places, f"{at}.preset", what, f"use {', '.join(PRESETS)}, or give `command`")
-
-
-def _check_report(found: JUnit, at: str, places: Places) -> None:
+def _check_junit(junit: JUnit | None, runner: str, at: At) -> None:
     """A custom command must name its reports; those of a preset belong to the preset's own command."""
+    is_junit = kind_of(runner).has_templates
+    if junit is None and not is_junit:
+        return
     from verdigris.runners.junit import PRESETS
 
-    known = PRESETS.get(found.preset)
-    if not found.command or found.reports or (known is not None and known.reports):
-        return
-    if not any("{report}" in word for word in found.command):
-        what = "nothing tells where its reports are"
-        raise wrong(places, f"{at}.command", what, "write `{report}` in it, or name them with `reports`")
-
-
-def _check_regex(regex: str | None, groups: tuple[str, ...], places: Places, at: str) -> None:
-    if regex is None:
-        return
-    try:
-        known = re.compile(regex).groupindex
-    except re.error as error:
-        raise wrong(
-            places, at, f"broken regular expression: {error}", "correct it; quote it with '…'"
-        ) from None
-    if missing := [group for group in groups if group not in known]:
+    if junit is not None and not is_junit:
+        raise (at / "junit").wrong("it is for `runner: junit`", "remove it, or name that runner")
+    if junit is not None and junit.preset and junit.preset not in PRESETS:
+        what = f"there is no preset {junit.preset!r}"
+        raise (at / "junit" / "preset").wrong(what, f"use {', '.join(PRESETS)}, or give `command`")
+    if junit is None or not (junit.preset or junit.command):
+        hint = f"give `junit: {{preset: NAME}}` ({', '.join(PRESETS)}), or `junit.command` and `junit.path`"
+        raise (at / "junit" if junit else at).wrong("`runner: junit` needs to know the tool", hint)
+    groups = () if junit.build_error is None else re.compile(junit.build_error).groupindex
+    if junit.build_error is not None and (missing := [group for group in _TOLD_BY if group not in groups]):
         what = f"its group {', '.join(f'`{group}`' for group in missing)} is missing"
-        raise wrong(places, at, what, f"name its parts: {' '.join(f'(?P<{group}>…)' for group in groups)}")
+        hint = f"name its parts: {' '.join(f'(?P<{group}>…)' for group in _TOLD_BY)}"
+        raise (at / "junit" / "build_error").wrong(what, hint)
+    preset = PRESETS.get(junit.preset)
+    if not junit.command or junit.reports or (preset is not None and preset.reports):
+        return
+    if not any("{report}" in word for word in junit.command):
+        what = "nothing tells where its reports are"
+        hint = "write `{report}` in it, or name them with `reports`"
+        raise (at / "junit" / "command").wrong(what, hint)
 
 
 _SPECIAL = frozenset("*?[!#\\ ")

@@ -3,101 +3,60 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.settings import JUnit, MachineSettings, Settings, Stack
+from verdigris.core.settings import JUnit, MachineSettings, keys_of
 from verdigris.storage.config.file import NAME, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
+    from verdigris.core.settings import Settings
     from verdigris.storage.config.file import Places
-
-Value = str | bool | int | tuple[str, ...] | None
 
 _HEAD = "# Every key, with its default: `tdd help configuration`"
 _WIDE = 10**9
-_STACK_KEYS = (
-    *("python", "junit", "test", "source", "generated", "suite", "test_command", "test_command_for"),
-    *("check", "verify", "format"),
-)
-_TOP_KEYS = ("red", "claims", "strikes", "spec", "concerns", "uncovered", "warm", "agents")
-_SECTIONS = {
-    "oracle": {"include": "oracle_include", "exclude": "oracle_exclude"},
-    "room": {
-        "timeout": "timeout",
-        "test_timeout": "test_timeout",
-        "env": "room_env",
-        "network": "room_network",
-        "git": "room_git",
-        "plugins": "room_plugins",
-    },
-    "sandbox": {"write": "sandbox_write"},
-    "liveness": {"enabled": "liveness", "seconds": "liveness_seconds"},
-}
-"""Sections at the top: key → field of `Settings`."""
 
 
-def render(settings: Settings, kata: str = MachineSettings().kata) -> str:
+def render(settings: Settings, kata: str = MachineSettings.kata) -> str:
     """The keys that differ from their defaults, and what a stack is."""
-    lines = [_HEAD, "stacks:", *(line for stack in settings.stacks for line in _stack_lines(stack))]
-    lines += [f"{key}: {_yaml(value)}" for key, value in _top(settings)]
-    if kata != MachineSettings().kata:
+    lines = [_HEAD, "stacks:"]
+    for stack in settings.stacks:
+        of = {"root": stack.root, "language": stack.language, "runner": stack.runner, **_differing(stack)}
+        first, *rest = (f"{key}: {_yaml(said)}" for key, said in of.items())
+        lines += [f"  - {first}", *(f"    {line}" for line in rest)]
+    lines += [f"{key}: {_yaml(said)}" for key, said in _differing(settings).items() if key != "stacks"]
+    if kata != MachineSettings.kata:
         lines += ["machine:", f"  kata_description: {_text(kata)}"]
     return "\n".join((*lines, ""))
 
 
-def _stack_lines(stack: Stack) -> Iterator[str]:
-    yield f"  - root: {_yaml(stack.root)}"
-    yield f"    language: {_yaml(stack.language)}"
-    yield f"    runner: {_yaml(stack.runner)}"
-    for key in _STACK_KEYS:
-        given = getattr(stack, key)
-        if key == "test_command_for":
-            given = _flow(dict(given)) if given else None
-        if isinstance(given, JUnit):
-            given = _flow(_differing(given, JUnit(), {field.name: field.name for field in fields(given)}))
-        if given:
-            yield f"    {key}: {_yaml(given)}"
+def _differing(settings: object) -> dict[str, Any]:
+    """The values that differ from their defaults, by key; sections, which hold such values, at the end."""
+    plain: dict[str, Any] = {}
+    sections: dict[str, dict[str, Any]] = {}
+    for field, key in keys_of(type(settings)).items():
+        section, _, name = key.name.rpartition(".")
+        if (said := getattr(settings, field)) != key.default:
+            (sections.setdefault(section, {}) if section else plain)[name] = said
+    return {**plain, **sections}
 
 
-def _top(settings: Settings) -> Iterator[tuple[str, Value]]:
-    usual = Settings()
-    yield from _differing(settings, usual, {key: key for key in _TOP_KEYS}).items()
-    for section, keys in _SECTIONS.items():
-        if said := _differing(settings, usual, keys):
-            yield section, _flow(said)
-
-
-def _differing(found: object, usual: object, keys: Mapping[str, str]) -> dict[str, Value]:
-    values = {key: getattr(found, field) for key, field in keys.items()}
-    return {key: value for key, value in values.items() if value != getattr(usual, keys[key])}
-
-
-class _Raw(str):
-    """Text that is YAML already."""
-
-    __slots__ = ()
-
-
-def _flow(pairs: Mapping[str, Value]) -> _Raw:
-    return _Raw(f"{{{', '.join(f'{_text(key)}: {_yaml(value)}' for key, value in pairs.items())}}}")
-
-
-def _yaml(value: Value) -> str:
-    match value:
-        case _Raw():
-            return value
+def _yaml(said: Any) -> str:
+    match said:
+        case JUnit():
+            return _yaml(_differing(said))
+        case dict():
+            return f"{{{', '.join(f'{_text(key)}: {_yaml(inner)}' for key, inner in said.items())}}}"
         case str():
-            return _text(value)
+            return _text(said)
         case bool():
-            return str(value).lower()
+            return str(said).lower()
+        case (tuple(), *_):
+            return _yaml(dict(said))
         case tuple():
-            return f"[{', '.join(map(_text, value))}]"
+            return f"[{', '.join(map(_text, said))}]"
         case _:
-            return str(value)
+            return str(said)
 
 
 def _text(value: str) -> str:
