@@ -53,6 +53,9 @@ check: $(TOOLS) ## format, lint, types, import rules, the weight of each folder,
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q -n 0 tests/docs
 
+docs: $(TOOLS) ## write the tables of the documentation that are made from lists in the code
+	PYTHONPATH=tests $(BIN)/python tests/support/doc_tables.py
+
 weigh: $(TOOLS) ## lower the rows of weights.txt to what the folders weigh now
 	@$(BIN)/python tests/support/scale.py
 

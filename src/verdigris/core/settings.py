@@ -48,15 +48,10 @@ def section(name: str = "", *, apart: tuple[str, ...] = ()) -> Callable[[type[T]
     """A class of values whose fields are the keys of a section of the file, other than those `apart`."""
 
     def declare(cls: type[T]) -> type[T]:
-        made: Any = cls
-        made.__keys__ = keys = {}
-        for at in cls.__annotations__:
-            if at not in apart:
-                given = vars(cls).get(at, ...)
-                declared = given if type(given) is Key else Key(given)
-                keys[at] = replace(declared, name=declared.name or (f"{name}.{at}" if name else at))
-            if at in keys and keys[at].default is not ...:
-                setattr(cls, at, keys[at].default)
+        given = {at: one for at, one in vars(cls).items() if type(one) is Key}
+        cls.__section__ = (name, apart, given)  # type: ignore[attr-defined]
+        for at, one in given.items():
+            setattr(cls, at, one.default)
         return value(cls)
 
     return declare
@@ -64,8 +59,14 @@ def section(name: str = "", *, apart: tuple[str, ...] = ()) -> Callable[[type[T]
 
 def keys_of(kind: type) -> dict[str, Key]:
     """The keys by field; those of the classes above it first."""
-    declared = (vars(base).get("__keys__", {}) for base in reversed(kind.__mro__))
-    return {field: one for keys in declared for field, one in keys.items()}
+    keys: dict[str, Key] = {}
+    for base in reversed(kind.__mro__):
+        name, apart, given = vars(base).get("__section__", ("", None, {}))
+        for at in () if apart is None else base.__annotations__:
+            if at not in apart:
+                one = given.get(at) or Key(vars(base).get(at, ...))
+                keys[at] = replace(one, name=one.name or (f"{name}.{at}" if name else at))
+    return keys
 
 
 RedRule = Literal["behaviour", "assertion"]
@@ -242,7 +243,7 @@ class Settings:
     """Whether a test tool stays loaded between runs of `tdd test`, in the sandbox, until it has been idle
     for ten minutes. Verdicts always use fresh processes.
     """
-    agents: tuple[str, ...] = key(default=_NONE, of="list of agents")
+    agents: tuple[str, ...] = key(default=_NONE, of="list of names of agents")
     """The coding agents whose hooks `tdd init` sets up."""
     bounds: Bounds | None = None
     """No key of tdd.yaml: the loop sets them while it runs a program."""
@@ -271,6 +272,7 @@ class ModelSettings:
     api_key_env: str = key(default="", of="name of a variable", shown="the provider's")
     """The environment variable that holds the key. A key itself is refused."""
     temperature: float | None = key(default=None, of="number from 0 to 2", shown="the server's")
+    """How freely the model chooses its words."""
     timeout: float | None = key(default=None, of="seconds above 0", shown="`120`")
     """How long the server may be silent."""
     max_tokens: int | None = key(default=None, least=1, shown="the server's")
