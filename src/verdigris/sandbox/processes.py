@@ -148,17 +148,17 @@ def may_hide(namespace: str, keeper: str, spared: str = "") -> bool:
 def _below(keeper: str) -> Iterator[tuple[str, set[str]]]:
     """The processes below a keeper and their namespaces; none of one that ended."""
     mine = _own_namespaces()
-    below = _children(keeper.partition(" ")[0])
+    below = children(keeper.partition(" ")[0])
     for pid in below:  # it grows
         try:
             found = _namespaces(pid, mine)
         except OSError:
             found = _of_its_threads(pid, mine) or ({_HIDDEN} if _is_hidden(pid) else set())
         yield pid, found
-        below += _children(pid)
+        below += children(pid)
 
 
-def _children(pid: str) -> list[str]:
+def children(pid: str) -> list[str]:
     found = []
     for thread in _threads(pid):
         try:

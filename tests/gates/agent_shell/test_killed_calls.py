@@ -162,6 +162,36 @@ def test_a_process_whose_first_thread_has_ended_lives(one: Shelled) -> None:
         (one.root / name).unlink()
 
 
+SIBLING = """
+import ctypes, os, platform, time
+clone, CLONE_PARENT, SIGCHLD = {{"x86_64": 56, "aarch64": 220}}[platform.machine()], 0x8000, 17
+def leave(): return ctypes.CDLL(None).syscall(clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
+if leave(): os._exit(0)
+os.setsid()
+for fd in range(3): os.dup2(os.open(os.devnull, os.O_RDWR), fd)
+while {again}:
+    if leave(): os._exit(0)
+    time.sleep(0.0005)
+time.sleep(0.3)
+open(".git/commondir", "w").write("/evil")
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_process_that_its_shell_made_a_sibling_of_its_own_ends_with_the_call(
+    one: Shelled, *, again: bool
+) -> None:
+    (one.root / "sibling.py").write_text(SIBLING.format(again=again))
+    assert one.run(f"exec {one.python} -I -S sibling.py").code == 0
+    assert not open_calls.alive(str(one.private))
+    time.sleep(0.5)
+    assert not (one.root / POINTER).exists()
+    keeper = Path(call_records.keeper_of(str(one.private))).read_text()
+    until(lambda: not processes.is_there(keeper))
+    (one.root / "sibling.py").unlink()
+
+
 def test_the_keeper_goes_with_the_last_process(one: Shelled) -> None:
     one.run("sleep 0.3 >/dev/null 2>&1 &")
     keeper = Path(call_records.keeper_of(str(one.private))).read_text()

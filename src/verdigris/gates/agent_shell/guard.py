@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this
 import os
+import time
 
 from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in
 from verdigris.gates.agent_shell.confinement import DROPPED, blocked_sockets, confine, with_own_cache
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 REFUSED = 126
 ALONE = b"."
+_TRIES, _PAUSE = 50, 0.001
+"""How often processes that left the keeper are killed; then all that the keeper keeps are, at once."""
 
 
 class GuardPipes:
@@ -96,6 +99,8 @@ class Guard:
         os.write(self.pipes.tell_started, f"{shell} {keeper}".encode())
         self._watch_outside()
         code = _wait_for(shell)
+        if keeper:
+            _end_siblings(keeper)
         if not process_space.has_children(keeper) if keeper else _is_alone():
             os.write(self.pipes.tell_started, ALONE)
         process_space.tell_keeper(keeper)
@@ -124,7 +129,26 @@ def _wait_for(shell: int) -> int:
             return code if code >= 0 else 128 - code
 
 
+def _end_siblings(keeper: str) -> None:
+    """A process that its shell made our child (CLONE_PARENT) is not below the keeper: it would leave the call
+    when we end. Nobody else gets its number before we have waited for it.
+    """
+    kept = keeper.partition(" ")[0]
+    for _ in range(_TRIES):
+        siblings = [pid for pid in processes.children(str(os.getpid())) if pid != kept]
+        if not siblings:
+            return
+        for pid in siblings:
+            os.kill(int(pid), _signal.SIGKILL)
+        time.sleep(_PAUSE)
+        _is_alone()
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # the keeper's end waits for all others
+    _is_alone()
+    processes.kill_all(keeper)
+
+
 def _is_alone() -> bool:
+    """Waits for children that have ended; whether there are no others."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
