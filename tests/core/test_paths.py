@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +18,6 @@ from verdigris.core.paths import (
     Where,
     classify,
     from_elsewhere,
-    recall_compiled,
 )
 from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.settings import Settings, Stack
@@ -323,15 +321,6 @@ def test_every_path_has_exactly_one_class_and_folding_only_protects(path: str) -
     plain, folded = classify(path, FLAT), classify(path, FLAT, fold_case=True)
     order = list(PathClass)
     assert order.index(folded) <= order.index(plain)
-
-
-def test_a_pattern_that_somebody_kept_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = r"kept-by-its-text/.*\Z"
-    recall_compiled({text: re.compile(text, re.DOTALL)})
-    monkeypatch.setattr(re, "compile", lambda *_: pytest.fail("compiled"))
-    classes = Classes.from_json([["test", text]])
-    assert classify("kept-by-its-text/a", classes) is PathClass.TEST
-    assert classify("elsewhere/a", classes) is PathClass.OTHER
 
 
 def test_a_change_is_an_addition_a_deletion_or_neither() -> None:

@@ -28,10 +28,11 @@ QUICK = {
         "verdigris.gates.quick.quick",
         "verdigris.gates.quick.place",
         "verdigris.storage",
+        "verdigris.storage.quick_patterns",
         "verdigris.storage.quick_state",
     ),
     *("verdigris.storage.log", "verdigris.storage.log.light"),
-    *("__future__", "gc", "fcntl", "_json", "_sha256", "_sha2", "_sre"),
+    *("__future__", "gc", "fcntl", "_json", "_sha256", "_sha2"),
 }
 
 

@@ -340,17 +340,12 @@ def test_a_card_is_tied_to_the_environment_the_interpreter_and_our_version(
     assert judged(write(standing, "notes.md")) is None
 
 
-def test_a_new_card_takes_its_patterns_from_the_one_before(
-    standing: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = quick_state.read(str(standing.project.repo.private))
-    assert before is not None
-    assert before.texts == [regex for _, regex in standing.project.classes.rules]
-    monkeypatch.setattr(fallback, "_rule", lambda regex: pytest.fail(f"compiled {regex}"))
-    assert fallback.refresh(standing.project)
-    after = quick_state.read(str(standing.project.repo.private))
-    assert after is not None
-    assert after.rules == before.rules
+def test_a_rule_that_the_card_cannot_hold_is_a_doubt(standing: World) -> None:
+    known = quick_state.read(str(standing.project.repo.private))
+    assert known is not None
+    known.rules = [("test", None), *known.rules]
+    quick_state.write(str(standing.project.repo.private), known)
+    assert judged(write(standing, "notes.md")) is None
 
 
 def test_no_card_is_dealt_while_an_intent_is_open(standing: World) -> None:

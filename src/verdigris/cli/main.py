@@ -8,16 +8,12 @@ import sys
 
 from verdigris.core.errors import VerdigrisError, storage_error
 
-TYPE_CHECKING = False  # `typing` takes long to load
-if TYPE_CHECKING:
-    from verdigris.storage.bytecode import CodeFile
-
 BROKER = "TDD_BROKER"
 """Where an agent's shell finds the kernel."""
 FEW_CYCLES = 50_000
 """Objects after which Python looks for cycles: most commands end before that."""
 OFTEN = ("test", "claim", "settle", "refactor", "status")
-"""Verbs whose modules are kept in one file each (storage/bytecode.py)."""
+"""Verbs whose rooms are removed after the command has ended."""
 UNREAD, NOT_SUPPORTED, OUR_FAULT, INTERRUPTED = 1, 69, 70, 130
 
 
@@ -51,7 +47,10 @@ def _run_guarded(argv: list[str]) -> int:
 
         sys.stdout.write(overview())
         return 0
-    modules = _begin_modules(argv[0]) if argv and argv[0] in OFTEN else None
+    if argv and argv[0] in OFTEN:
+        from verdigris.sandbox import removal
+
+        removal.allow()
     try:
         return _with_head_start(argv) if argv[:1] == ["test"] else _run_command(argv)
     except VerdigrisError as error:
@@ -65,20 +64,6 @@ def _run_guarded(argv: list[str]) -> int:
         return told.exit_code
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         return _our_fault(error)
-    finally:
-        if modules is not None:
-            modules.close()
-
-
-def _begin_modules(verb: str) -> CodeFile | None:
-    """Loads the verb's modules from one file, and lets rooms be removed after the command has ended."""
-    from verdigris.storage import bytecode
-
-    found = bytecode.begin(verb)
-    from verdigris.sandbox import removal
-
-    removal.allow()
-    return found
 
 
 def _is_local(argv: list[str]) -> bool:

@@ -12,7 +12,7 @@ from verdigris.core.languages import known_suffixes
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
@@ -203,16 +203,7 @@ def _first(path: str, patterns: tuple[tuple[PathClass, re.Pattern[str]], ...]) -
 def _compile_rules(
     rules: tuple[tuple[PathClass, str], ...], flags: int
 ) -> tuple[tuple[PathClass, re.Pattern[str]], ...]:
-    cached = {} if flags else _compiled
-    return tuple((cls, cached.get(regex) or re.compile(regex, flags | re.DOTALL)) for cls, regex in rules)
-
-
-_compiled: dict[str, re.Pattern[str]] = {}
-
-
-def recall_compiled(patterns: Mapping[str, re.Pattern[str]]) -> None:
-    """Takes compiled patterns, by their text: compiling them takes a hook half as long as its start."""
-    _compiled.update(patterns)
+    return tuple((cls, re.compile(regex, flags | re.DOTALL)) for cls, regex in rules)
 
 
 def _spellings(path: str) -> frozenset[str]:

@@ -6,7 +6,6 @@ only while the log has that stamp. If it is stale, missing or damaged, the log i
 
 from __future__ import annotations
 
-import _sre  # type: ignore[import-not-found]  # private, so typeshed has it not
 import marshal
 import posix
 import sys
@@ -16,17 +15,16 @@ from verdigris.storage.log.light import read as read_file
 
 TYPE_CHECKING = False  # `typing` takes longer to load than the rest of a hook
 if TYPE_CHECKING:
-    from re import Pattern
     from typing import Any, TypeAlias
 
-    Rule: TypeAlias = tuple[int, list[int], int]
-    """A regex as `re` compiles it: flags, code, groups."""
+    from verdigris.storage.quick_patterns import Pattern
+
     Refs: TypeAlias = tuple[bytes, bytes | None, tuple[int, int, int] | None]
     """HEAD; the commit of its branch; the stat of packed-refs, if the branch has no file of its own."""
 
 FILE = "card"
-TAG = (5, __version__, sys.hexversion, _sre.MAGIC)
-"""Regexes are compiled for one version of the interpreter, and chosen by one version of ours."""
+TAG = (6, __version__, sys.hexversion)
+"""`marshal` writes for one version of the interpreter, and the rules are chosen by one version of ours."""
 
 
 class QuickCard:
@@ -38,14 +36,12 @@ class QuickCard:
     """The version that records are written with."""
     phase: str
     suspended: bool
-    targets: Rule | None
-    """A regex for the paths that the open claims cover."""
+    targets: Pattern | None
+    """Matches the paths that the open claims cover."""
     claimers: list[str]
     """The agents whose claims alone are open."""
-    rules: list[tuple[str, Rule]]
-    """Class and regex; the first that matches decides."""
-    texts: list[str]
-    """The text of each rule, so that a process that needs the regex finds it compiled."""
+    rules: list[tuple[str, Pattern | None]]
+    """Class and pattern; the first that matches decides. None: the pattern cannot be matched here."""
     instructions: tuple[str, ...]
     """Names of texts for agents: the slow entry looks at their beginning."""
     mixed: list[str]
@@ -92,18 +88,6 @@ def forget(private: str) -> None:
         posix.unlink(f"{private}/{FILE}")
     except OSError:
         return
-
-
-def regex(rule: Rule) -> Pattern[str]:
-    """Compiles as `re.compile` would, without loading `re`."""
-    flags, code, groups = rule
-    found: Pattern[str] = _sre.compile("", flags, code, groups, {}, (None,) * (groups + 1))
-    return found
-
-
-def rules_by_text(known: QuickCard | None) -> dict[str, Rule]:
-    pairs = () if known is None else zip(known.texts, known.rules, strict=True)
-    return {text: rule for text, (_, rule) in pairs}
 
 
 def refs(git_dir: str, common: str) -> Refs | None:

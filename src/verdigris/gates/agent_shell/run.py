@@ -32,18 +32,14 @@ _MAIN = """\
 import gc, os, sys
 gc.disable()
 sys.path += sys.argv[1].split('\\n')
-from verdigris.storage.bytecode import begin
-modules = begin({name!r})
 from {module} import main
 main(*sys.argv[2:])
-if modules is not None:
-    modules.close()
 sys.stderr.flush()
 os._exit(0)
 """
 """To load its modules and to take them apart again is most of what such a short process does."""
-REFRESH = _MAIN.format(name="shell-refresh", module="verdigris.gates.agent_shell.protection")
-LOOK = _MAIN.format(name="shell-look", module="verdigris.turns.tripwire.calls")
+REFRESH = _MAIN.format(module="verdigris.gates.agent_shell.protection")
+LOOK = _MAIN.format(module="verdigris.turns.tripwire.calls")
 
 
 class CallPlace:

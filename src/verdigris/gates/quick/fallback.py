@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import ConfigError, NotARepository, StorageError
 from verdigris.core.languages import manifest_names, suffixes_with_tests
-from verdigris.core.paths import compile_glob, recall_compiled
+from verdigris.core.paths import compile_glob
 from verdigris.core.policy.actors import claimers
 from verdigris.core.records import SCHEMA, Actor, Draft
 from verdigris.core.value import replace
 from verdigris.gates.late_links import decide_held
-from verdigris.gates.quick.place import NotPlain, find
 from verdigris.gates.quick.quick import home, judge_call, start, words_of
 from verdigris.storage import quick_state, stat_cache
 from verdigris.storage.log import light
 from verdigris.storage.open_calls import at_work
+from verdigris.storage.quick_patterns import read_pattern
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import WorktreeState
     from verdigris.gates.clients.registry import Client
-    from verdigris.storage.bytecode import CodeFile
     from verdigris.storage.project import Project
+    from verdigris.storage.quick_patterns import Pattern
 
 
 NO_CLIENT: Mapping[str, Any] = {"guarded": (), "home": "", "prefix": ""}
@@ -43,7 +43,7 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
     `client`: the fields of the card that the client's side knows.
     """
     private, control = os.fspath(project.repo.private), os.fspath(project.repo.control)
-    made = _make_card(project, control, client, quick_state.rules_by_text(quick_state.read(private)))
+    made = _make_card(project, control, client)
     if made is None:
         quick_state.forget(private)
         return False
@@ -53,9 +53,7 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
     return False
 
 
-def _make_card(
-    project: Project, control: str, more: Mapping[str, Any], known: Mapping[str, quick_state.Rule]
-) -> quick_state.QuickCard | None:
+def _make_card(project: Project, control: str, more: Mapping[str, Any]) -> quick_state.QuickCard | None:
     before, refs, git = light.head(control), _refs(project), _look_at_configuration(project)
     if before is None or refs is None:
         return None
@@ -70,7 +68,7 @@ def _make_card(
     after = light.head(control)
     if after is None or light.stamp(after) != light.stamp(before) or _refs(project) != refs:
         return None
-    fields = {**_fields(project, state, known), **more, "stamp": light.stamp(after), "refs": refs, "git": git}
+    fields = {**_fields(project, state), **more, "stamp": light.stamp(after), "refs": refs, "git": git}
     if state.open_cycle is not None:
         # Its spec is of a class that red lets everyone write.
         spec = os.fspath(project.root / state.open_cycle.spec_path)
@@ -86,7 +84,7 @@ def _look_at_configuration(project: Project) -> tuple[int, int, int] | None:
     return quick_state.look(os.fspath(project.repo.common_dir / "config"))
 
 
-def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_state.Rule]) -> dict[str, Any]:
+def _fields(project: Project, state: WorktreeState) -> dict[str, Any]:
     frozen = state.turn is not None or state.refactor is not None or state.open_cycle is not None
     return {
         "root": os.fspath(project.root),
@@ -97,8 +95,7 @@ def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_st
         "suspended": state.turn is not None and state.turn.suspended,
         "targets": _target_rule(target for claim in state.claims.values() for target in claim.targets),
         "claimers": sorted(claimers(state) & at_work(os.fspath(project.repo.private), "")),
-        "rules": [(cls.value, known.get(regex) or _rule(regex)) for cls, regex in project.classes.rules],
-        "texts": [regex for _, regex in project.classes.rules],
+        "rules": [(cls.value, read_pattern(regex)) for cls, regex in project.classes.rules],
         "instructions": INSTRUCTIONS,
         "mixed": sorted(manifest_names()),
         "mixed_source": suffixes_with_tests(),
@@ -107,10 +104,10 @@ def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_st
     }
 
 
-def _target_rule(targets: Iterable[str]) -> quick_state.Rule | None:
+def _target_rule(targets: Iterable[str]) -> Pattern | None:
     """Decides as `core.policy.next_move.covers` does."""
     regexes = [regex for target in targets for regex in _target(target)]
-    return _rule("|".join(dict.fromkeys(regexes))) if regexes else None
+    return read_pattern("|".join(dict.fromkeys(regexes))) if regexes else None
 
 
 def _target(target: str) -> Iterator[str]:
@@ -122,15 +119,6 @@ def _target(target: str) -> Iterator[str]:
         yield compile_glob(target)
 
 
-def _rule(regex: str) -> quick_state.Rule:
-    """What `re.compile` gives to the engine: private, and so tied to the interpreter by the card's tag."""
-    from re import _compiler, _parser  # type: ignore[attr-defined]
-
-    parsed = _parser.parse(regex, re.DOTALL)
-    flags = int(re.DOTALL | parsed.state.flags)
-    return flags, [int(code) for code in _compiler._code(parsed, flags)], parsed.state.groups - 1  # noqa: SLF001
-
-
 IN_TIME = 2 / 3
 """Of the time that a hook has, for waiting."""
 
@@ -138,12 +126,8 @@ IN_TIME = 2 / 3
 def answer(raw: bytes, arguments: list[str]) -> NoReturn:
     """Exit 0 or 2, whatever happens."""
     code, out, err = 2, "", ""
-    modules = None
     try:
         _find_packages()
-        from verdigris.storage import bytecode
-
-        modules = bytecode.begin("hook")
         from verdigris.gates.clients import registry
 
         client = registry.find(arguments[0])
@@ -154,17 +138,15 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
         code, out, err = _decide(client, raw)
     except Exception as error:  # noqa: BLE001 - unexpected means no, and says so
         err = f"Verdigris cannot judge this call: {error!r}. next: tell the user to run `tdd doctor`\n"
-    _leave(code, out, err, modules)
+    _leave(code, out, err)
 
 
-def _leave(code: int, out: str, err: str, modules: CodeFile | None) -> NoReturn:
+def _leave(code: int, out: str, err: str) -> NoReturn:
     """Taking every module apart again would cost as much as a fifth of a denial."""
     try:
         for stream, text in ((sys.stdout, out), (sys.stderr, err)):
             stream.write(text)
             stream.flush()
-        if modules is not None:
-            modules.close()
     finally:
         os._exit(code)
 
@@ -224,21 +206,9 @@ def _project(raw: bytes, words: ModuleType) -> Project | None:
 
     try:
         place = start(light.loads(raw.decode("utf-8")), words)
-        _recall_compiled(place)
         return open_project(Path(place), Actor("agent", "", words.NAME))
     except Exception:  # noqa: BLE001 - not plain, then
         return None
-
-
-def _recall_compiled(place: str) -> None:
-    """Takes compiled patterns from a stale card: the configuration mostly still has them."""
-    try:
-        known = quick_state.read(find(place).private)
-    except (NotPlain, OSError):
-        return
-    recall_compiled(
-        {text: quick_state.regex(rule) for text, rule in quick_state.rules_by_text(known).items()}
-    )
 
 
 def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: bytes) -> bool:

@@ -9,7 +9,8 @@ from sys import modules
 
 from verdigris.gates.quick.place import NotPlain, check_way, find, is_folder, is_lone_file, path_below, walk
 from verdigris.storage.log import light
-from verdigris.storage.quick_state import look, read, refs, regex, whole
+from verdigris.storage.quick_patterns import matches
+from verdigris.storage.quick_state import look, read, refs, whole
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -78,15 +79,24 @@ def _is_within(place: str, path: str) -> bool:
 
 
 def _is_allowed(card: QuickCard, path: str, context: str = "") -> bool:
-    cls = next((cls for cls, rule in card.rules if regex(rule).fullmatch(path)), "other")
+    cls = _class_of(card, path)
     if cls == "other":
         name = path.rpartition("/")[2]
         return name not in card.instructions and (card.phase in {"red", "off"} or name not in card.mixed)
     if (card.phase, cls) == ("green", "source"):
         if path.endswith(card.mixed_source) or card.claimers not in ([], [context]):
             return False
-        return not card.suspended and card.targets is not None and bool(regex(card.targets).fullmatch(path))
+        return not card.suspended and card.targets is not None and matches(card.targets, path)
     return (card.phase, cls) in _WRITABLE
+
+
+def _class_of(card: QuickCard, path: str) -> str:
+    for cls, pattern in card.rules:
+        if pattern is None:
+            raise NotPlain
+        if matches(pattern, path):
+            return cls
+    return "other"
 
 
 VERSION = 1
