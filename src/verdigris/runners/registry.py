@@ -77,8 +77,8 @@ def missing_download(output: str) -> str | None:
 def download_advice(output: str) -> str | None:
     """The next move of a user whose tool lacked a download; None if it lacked nothing."""
     moves = [move for kind in built_in() for move in (*kind.downloads, *kind.missing)]
-    found = _find_move(output, moves)
-    return f"a test run downloads nothing: {found}, then run the tests again" if found else None
+    advice = _find_move(output, moves)
+    return f"a test run downloads nothing: {advice}, then run the tests again" if advice else None
 
 
 def _find_move(output: str, moves: Iterable[tuple[str, str]]) -> str | None:
@@ -99,8 +99,8 @@ def _find_installed(name: str) -> RunnerKind | None:
     """
     from importlib.metadata import entry_points
 
-    found = next(iter(entry_points(group=GROUP, name=name)), None)
-    kind = None if found is None else found.load()
+    entry = next(iter(entry_points(group=GROUP, name=name)), None)
+    kind = None if entry is None else entry.load()
     if kind is not None and not (
         isinstance(kind, RunnerKind) and kind.name == name and (kind.find or kind.tool)
     ):
@@ -141,18 +141,18 @@ def split_by_command(
     for pattern, words in stack.test_command_for:
         if "::" in pattern and any(_holds(folder, split_id(_below(stack, pattern)).path) for folder in broad):
             calls.setdefault(words, {})[_below(stack, pattern)] = None
-    return {words: tuple(filter(None, asked)) for words, asked in calls.items()}
+    return {words: tuple(filter(None, paths)) for words, paths in calls.items()}
 
 
 def fill_command(words: Words, arguments: Sequence[str]) -> Words:
     """Replaces `{args}` by the arguments; within a word, by the arguments quoted for a shell."""
-    made: list[str] = []
+    argv: list[str] = []
     for word in words:
         if word == ARGS:
-            made += arguments
+            argv += arguments
         else:
-            made.append(word.replace(ARGS, shlex.join(arguments)))
-    return tuple(made)
+            argv.append(word.replace(ARGS, shlex.join(arguments)))
+    return tuple(argv)
 
 
 def reports(words: Words) -> bool:

@@ -158,7 +158,7 @@ def _doc_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     where = {"worktree": request.worktree, "folder": request.stack_root}
     names = request.names
     listed = doc_listed(text, **where) if request.collect_only else []
-    asked = [i for i in listed if is_asked(i, i.partition("::")[0], names)]
+    selected = [i for i in listed if is_asked(i, i.partition("::")[0], names)]
     results, others, whole = doc_results(text, names, ended=ended, **where)
     return TestReport(
         command=answer.call.command,
@@ -166,8 +166,8 @@ def _doc_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
         exit_code=answer.exit_code,
         duration_ms=answer.duration_ms,
         results=tuple(results),
-        collected=tuple(asked or (result.id for result in results)),
-        others=(*others, *(i for i in listed if i not in asked)),
+        collected=tuple(selected or (result.id for result in results)),
+        others=(*others, *(i for i in listed if i not in selected)),
         errors=build.errors,
         tail=build.text[-TAIL:],
     )
@@ -241,14 +241,14 @@ def _lines(output: bytes) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield line, read_record(line) if line.startswith('{"') else {}
 
 
-def _error(told: Mapping[str, Any], package: str, worktree: str, stack_root: str) -> CollectError:
-    code = (told.get("code") or {}).get("code", "error")
-    spans = sorted(told.get("spans", ()), key=lambda span: not span["is_primary"])
+def _error(message: Mapping[str, Any], package: str, worktree: str, stack_root: str) -> CollectError:
+    code = (message.get("code") or {}).get("code", "error")
+    spans = sorted(message.get("spans", ()), key=lambda span: not span["is_primary"])
     if not spans:
-        return CollectError("", code, told["message"])
+        return CollectError("", code, message["message"])
     base = _compile_folder(spans[0]["file_name"], package, worktree, stack_root)
     path = relative(spans[0]["file_name"], worktree, base)
-    return CollectError(path, code, f"{path}:{spans[0]['line_start']}: {told['message']}")
+    return CollectError(path, code, f"{path}:{spans[0]['line_start']}: {message['message']}")
 
 
 def _compile_folder(file: str, package: str, worktree: str, stack_root: str) -> str:
@@ -270,12 +270,12 @@ _COMPILER_ERROR = r"^error\[(E\d+)\]:.*\n +--> ([^:\n]+)"
 
 
 def read_log(text: str) -> Iterator[tuple[str, str]]:
-    for found in re.finditer(_FAILED, text, re.MULTILINE):
+    for match in re.finditer(_FAILED, text, re.MULTILINE):
         asserted = re.search(
-            rf"thread '{re.escape(found[1])}'[^\n]* panicked at[^\n]*\n?[^\n]*assertion", text
+            rf"thread '{re.escape(match[1])}'[^\n]* panicked at[^\n]*\n?[^\n]*assertion", text
         )
-        yield found[1], "assertion" if asserted else "panic"
-    yield from ((found[2], found[1]) for found in re.finditer(_COMPILER_ERROR, text, re.MULTILINE))
+        yield match[1], "assertion" if asserted else "panic"
+    yield from ((match[2], match[1]) for match in re.finditer(_COMPILER_ERROR, text, re.MULTILINE))
 
 
 KINDS = (

@@ -80,9 +80,9 @@ def read_binary(binary: Binary, worktree: str, ended: RunEnd) -> BinaryResults:
 
 
 def _stopped_result(binary: Binary, name: str, worktree: str) -> TestResult:
-    seconds, told = binary.stops[name]
+    seconds, dump = binary.stops[name]
     called = re.compile(rf"(?:::| ){re.escape(name)}(?:::{{{{closure}}}})?$", re.MULTILINE)
-    stack = next((thread for thread in told.split("thread\n") if called.search(thread)), "")
+    stack = next((thread for thread in dump.split("thread\n") if called.search(thread)), "")
     return stopped_result(binary.ids[name], seconds, _project_frames(binary, name, stack, worktree))
 
 
@@ -205,9 +205,9 @@ def _without_panic(binary: Binary, output: str, message: str, worktree: str) -> 
     )
 
 
-def panic_kind(said: str, text: str) -> tuple[str, bool]:
+def panic_kind(message: str, text: str) -> tuple[str, bool]:
     """The kind of a panic, and whether it is an assertion. `text`: the source text where it happened."""
-    if _ASSERTS.match(text) or _ASSERTED.match(said):
+    if _ASSERTS.match(text) or _ASSERTED.match(message):
         return "assertion", True
     macro = _MACRO.match(text)
     return (macro[1] if macro else "panic"), False
@@ -222,13 +222,13 @@ def _frames(binary: Binary, name: str, stack: str, place: Place, worktree: str) 
 
 
 def _project_frames(binary: Binary, name: str, stack: str, worktree: str) -> tuple[Place, ...]:
-    found = []
+    frames = []
     for function, path, line in _FRAME.findall(stack):
         at = relative(path, worktree, binary.cwd)
         own = at.endswith(".rs") and not at.startswith("/")  # the C library has relative paths too
         if own and not function.endswith(f"{name}::{{{{closure}}}}"):
-            found.append(Place(at, int(line)))
-    return tuple(reversed(found))
+            frames.append(Place(at, int(line)))
+    return tuple(reversed(frames))
 
 
 _RUNNING = re.compile(r"^running (\d+) tests?$", re.MULTILINE)
@@ -253,14 +253,14 @@ def doc_ids(names: Iterable[str], worktree: str, folder: str) -> dict[str, str]:
 
     Rustdoc's line changes with every edit above it, and the test would seem to be a new one.
     """
-    found = [told for name in dict.fromkeys(names) if (told := _NAME.fullmatch(name))]
+    matches = [match for name in dict.fromkeys(names) if (match := _NAME.fullmatch(name))]
     counted: Counter[tuple[str, str]] = Counter()
     ids = {}
-    for told in sorted(found, key=lambda told: int(told["line"])):
-        counted[told["path"], told["item"]] += 1
-        number = counted[told["path"], told["item"]]
-        path = relative(told["path"], worktree, folder)
-        ids[told.string] = f"{path}::{told['item']}(doc {number}){told['kind']}"
+    for match in sorted(matches, key=lambda match: int(match["line"])):
+        counted[match["path"], match["item"]] += 1
+        number = counted[match["path"], match["item"]]
+        path = relative(match["path"], worktree, folder)
+        ids[match.string] = f"{path}::{match['item']}(doc {number}){match['kind']}"
     return ids
 
 
@@ -281,7 +281,7 @@ def doc_results(
     for group in _groups(output):
         announced, closing = _RUNNING.match(group), _RESULT.findall(group)
         lines = _LINE.findall(group[: group.find("\nfailures:\n")] if "\nfailures:\n" in group else group)
-        told = Counter(name for name, _ in lines)
+        counts = Counter(name for name, _ in lines)
         finished = bool(closing) and announced is not None and int(announced[1]) == len(lines)
         whole = whole and bool(closing)
         agrees = finished and len(closing) == 1 and _counts(lines) == tuple(map(int, closing[0][1:]))
@@ -289,7 +289,7 @@ def doc_results(
             test_id = ids.get(name, name)
             if not is_asked(test_id, test_id.partition("::")[0], names):
                 others.append(test_id)
-            elif told[name] > 1:
+            elif counts[name] > 1:
                 results.append(untrusted_result(test_id, TWICE))
             elif not agrees and word == "ok":
                 results.append(
@@ -301,7 +301,7 @@ def doc_results(
 
 
 def _groups(output: str) -> Iterator[str]:
-    starts = [found.start() for found in _RUNNING.finditer(output)]
+    starts = [match.start() for match in _RUNNING.finditer(output)]
     for start, end in zip(starts, [*starts[1:], len(output)], strict=False):
         yield output[start:end]
 
@@ -316,15 +316,15 @@ def _output_of(group: str, name: str) -> str:
 
 
 def _line(name: str) -> int:
-    told = _NAME.fullmatch(name)
-    return int(told["line"]) if told else 0
+    match = _NAME.fullmatch(name)
+    return int(match["line"]) if match else 0
 
 
-def _doc_result(test_id: str, word: str, said: str, line: int) -> TestResult:
+def _doc_result(test_id: str, word: str, message: str, line: int) -> TestResult:
     status = {"ok": Status.PASS, "FAILED": Status.FAIL}.get(word, Status.SKIP)
     failure = None
     if status is Status.FAIL:
-        failure = _doc_failure(said, Place(test_id.partition("::")[0], line))
+        failure = _doc_failure(message, Place(test_id.partition("::")[0], line))
         status = Status.ERROR if failure.kind == "compile" else status
     return TestResult(
         id=test_id,
@@ -334,7 +334,7 @@ def _doc_result(test_id: str, word: str, said: str, line: int) -> TestResult:
         phase=RunPhase.COLLECT if status is Status.ERROR else RunPhase.CALL,
         duration_ms=0,
         failure=failure,
-        output=said[-OUTPUT:],
+        output=message[-OUTPUT:],
         line=line,
         note=word.partition(", ")[2],
     )

@@ -102,7 +102,7 @@ class GoRunner:
             ended = RunEnd.EARLY_EXIT
         results = [result for part in parts for result in part.results(ended)]
         listed = [_id(record, name) for record in records.values() for name in record["tests"]]
-        asked = [i for i in listed if _is_asked(i, request.names)]
+        selected = [i for i in listed if _is_asked(i, request.names)]
         run = [result.id for result in results]
         return TestReport(
             command=answer.call.command,
@@ -110,8 +110,8 @@ class GoRunner:
             exit_code=answer.exit_code,
             duration_ms=answer.duration_ms,
             results=tuple(results),
-            collected=tuple(dict.fromkeys(run if ended is RunEnd.FINISHED and run else [*run, *asked])),
-            others=tuple(i for i in listed if i not in asked and i not in run),
+            collected=tuple(dict.fromkeys(run if ended is RunEnd.FINISHED and run else [*run, *selected])),
+            others=tuple(i for i in listed if i not in selected and i not in run),
             errors=errors,
             tail=_printed_output(events) or tail(answers),
         )
@@ -142,7 +142,7 @@ class _PackageRun:
         if package.unbuilt or package.end == "skip":
             return True
         if not package.end or not all(
-            told.is_confirmed(name) or self._stop_of(name) for name, told in package.tests.items()
+            output.is_confirmed(name) or self._stop_of(name) for name, output in package.tests.items()
         ):
             return False
         chosen = self.record["chosen"]
@@ -154,30 +154,27 @@ class _PackageRun:
         return not _has_died(package) or due <= package.tests.keys()
 
     def results(self, ended: RunEnd) -> Iterator[TestResult]:
-        failed = any("fail" in told.ends for told in self.package.tests.values())
+        failed = any("fail" in output.ends for output in self.package.tests.values())
         unexplained = self.failed and not failed
-        for name, told in self.package.tests.items():
+        for name, output in self.package.tests.items():
             test_id = _id(self.record, name)
             if not _is_asked(test_id, self.request.names):
                 continue
             void = sum(name in stop["void"] for stop in self.stops)
             if stop := self._stop_of(name):
                 frames = self._frames_of_stop(stop)
-                yield stopped_result(test_id, stop["seconds"], frames, output=told.output[-OUTPUT:])
-            elif told.starts > 1 + void or len(told.ends) > 1 + void or not told.starts:
+                yield stopped_result(test_id, stop["seconds"], frames, output=output.output[-OUTPUT:])
+            elif output.starts > 1 + void or len(output.ends) > 1 + void or not output.starts:
                 yield untrusted_result(test_id, TWICE)
-            elif not told.is_confirmed(name):
+            elif not output.is_confirmed(name):
                 failure = go_failure(name, self.package.tests, self.request.worktree, self.record["folder"])
-                seen = (
-                    failure
-                    if failure.kind in {"panic", "fatal error", "Timeout"}
-                    else unfinished_failure(ended)
-                )
-                yield untrusted_result(test_id, seen, output=told.output[-OUTPUT:])
-            elif unexplained and told.ends[-1:] == ["pass"]:
-                yield untrusted_result(test_id, CONTRADICTION, output=told.output[-OUTPUT:])
+                is_certain = failure.kind in {"panic", "fatal error", "Timeout"}
+                reported = failure if is_certain else unfinished_failure(ended)
+                yield untrusted_result(test_id, reported, output=output.output[-OUTPUT:])
+            elif unexplained and output.ends[-1:] == ["pass"]:
+                yield untrusted_result(test_id, CONTRADICTION, output=output.output[-OUTPUT:])
             else:
-                yield self._result(test_id, name, told)
+                yield self._result(test_id, name, output)
 
     def _stop_of(self, name: str) -> Mapping[str, Any] | None:
         """The stop of a test, or of a part of it: a test is stopped together with its part."""
@@ -237,7 +234,7 @@ def _records(reports: Mapping[str, bytes], ending: str) -> Iterator[Mapping[str,
 
 
 def _printed_output(events: Events) -> str:
-    texts = [text for said in events.builds.values() for text in said]
+    texts = [text for lines in events.builds.values() for text in lines]
     texts += [
         package.output + "".join(t.output for t in package.tests.values())
         for package in events.packages.values()
@@ -266,11 +263,11 @@ _UNBUILT = r"^FAIL\t(\S+) \[(build failed|setup failed)\]"
 
 def read_log(text: str) -> Iterator[tuple[str, str]]:
     """The innermost tests that failed: a test that fails only because a part of it does says nothing more."""
-    names = {found[1] for found in re.finditer(_FAILED, text, re.MULTILINE)}
+    names = {match[1] for match in re.finditer(_FAILED, text, re.MULTILINE)}
     for name in names:
         if not any(other.startswith(f"{name}/") for other in names):
             yield name, "panic" if f"panic: test {name}" in text else ""
-    yield from ((found[1], found[2]) for found in re.finditer(_UNBUILT, text, re.MULTILINE))
+    yield from ((match[1], match[2]) for match in re.finditer(_UNBUILT, text, re.MULTILINE))
 
 
 def _harness_command(files: Collection[str]) -> str:

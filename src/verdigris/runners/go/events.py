@@ -35,8 +35,8 @@ class GoTestOutput:
         """Whether the binary printed the end of the test: Go gives a test that was cut short its package's
         end.
         """
-        said = [line.lstrip(" ") for line in self.said]
-        return any(line.startswith(f"--- {end.upper()}: {name} (") for end in self.ends for line in said)
+        lines = [line.lstrip(" ") for line in self.said]
+        return any(line.startswith(f"--- {end.upper()}: {name} (") for end in self.ends for line in lines)
 
 
 @dataclass(slots=True)
@@ -78,19 +78,19 @@ def read_events(output: bytes) -> Events:
 
 def _take(package: GoPackage, action: str, event: Mapping[str, Any]) -> None:
     test = event.get("Test")
-    told = package.tests.setdefault(test, GoTestOutput()) if test else None
+    output = package.tests.setdefault(test, GoTestOutput()) if test else None
     if action == "output":
         text = str(event.get("Output", ""))
-        (told or package).said.append(text)
-        package.unbuilt = package.unbuilt or (told is None and text.rstrip().endswith(_UNBUILT))
-    elif told is None:
+        (output or package).said.append(text)
+        package.unbuilt = package.unbuilt or (output is None and text.rstrip().endswith(_UNBUILT))
+    elif output is None:
         package.end = action if action in _ENDS else package.end
         package.unbuilt = package.unbuilt or "FailedBuild" in event
     elif action == "run":
-        told.starts += 1
+        output.starts += 1
     elif action in _ENDS:
-        told.ends.append(action)
-        told.seconds = float(event.get("Elapsed", 0))
+        output.ends.append(action)
+        output.seconds = float(event.get("Elapsed", 0))
 
 
 def build_errors(events: Events, worktree: str, folder: str) -> tuple[CollectError, ...]:
@@ -99,16 +99,16 @@ def build_errors(events: Events, worktree: str, folder: str) -> tuple[CollectErr
     Places are relative to `folder`, where go was called.
     """
     unbuilt = [name for name, package in events.packages.items() if package.unbuilt]
-    texts = {path: "".join(said) for path, said in events.builds.items()}
+    texts = {path: "".join(lines) for path, lines in events.builds.items()}
     if unbuilt and not texts:
         texts = {"": "\n".join(events.plain)}
     errors: dict[CollectError, None] = {}
     for path, text in texts.items():
-        found = _AT.findall(text)
-        for file, line, message in found:
+        places = _AT.findall(text)
+        for file, line, message in places:
             at = relative(file, worktree, folder)
             errors[CollectError(at, _kind(message, text), f"{at}:{line}: {message}")] = None
-        if not found:
+        if not places:
             errors[CollectError("", "build failed", f"{path}: {text.strip()}")] = None
     return tuple(errors)
 
@@ -163,9 +163,9 @@ def frames_of_test(dump: str, name: str, worktree: str, folder: str) -> tuple[Pl
 
     A test that waits for a part of its own is in `testing.(*T).Run`; the part has a goroutine of its own.
     """
-    found = [stack for stack in dump.split("\n\n") if "\ntesting.tRunner(" in stack and _WAITS not in stack]
+    stacks = [stack for stack in dump.split("\n\n") if "\ntesting.tRunner(" in stack and _WAITS not in stack]
     called = re.compile(rf"^\S*\.{re.escape(name.partition('/')[0])}(?:\.|\()", re.MULTILINE)
-    stack = next((stack for stack in found if called.search(stack)), found[0] if len(found) == 1 else "")
+    stack = next((stack for stack in stacks if called.search(stack)), stacks[0] if len(stacks) == 1 else "")
     return _frames(stack, worktree, folder)
 
 

@@ -115,8 +115,8 @@ class JUnitRunner:
             if argument in {"{ids}", "{paths}", "{names}"}:
                 yield from values[argument[1:-1]]
             else:
-                for key, told in values.items():
-                    argument = argument.replace(f"{{{key}}}", tool.join.join(told))  # noqa: PLW2901 - filled in
+                for key, items in values.items():
+                    argument = argument.replace(f"{{{key}}}", tool.join.join(items))  # noqa: PLW2901 - filled in
                 yield argument.replace("{report}", request.report_folder)
 
     def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
@@ -124,7 +124,7 @@ class JUnitRunner:
         documents, unreadable = _documents(answer)
         cases = [case for document in documents for case in document.cases]
         ids = [self._id(case, request) for case in cases]
-        told = Counter(ids)
+        counts = Counter(ids)
         results, others, errors = [], [], list(unreadable)
         for case, test_id in zip(cases, ids, strict=True):
             if test_id is None:
@@ -134,7 +134,7 @@ class JUnitRunner:
                 errors.append(CollectError("", "UnmappedTest", message))
             elif not is_asked(test_id, _parts(test_id)[0], request.names):
                 others.append(test_id)
-            elif told[test_id] > 1:
+            elif counts[test_id] > 1:
                 results.append(untrusted_result(test_id, TWICE))
             else:
                 results.append(self._result(case, test_id, request.worktree))
@@ -164,9 +164,9 @@ class JUnitRunner:
         if answer.reports or not self.tool.build_error:
             return
         text = answer.output.decode("utf-8", "replace")
-        for found in re.finditer(self.tool.build_error, text, re.MULTILINE):
-            path = relative(found["path"], request.worktree, request.stack_root)
-            yield CollectError(path, "build", f"{path}:{found['line']}: {found['message']}")
+        for match in re.finditer(self.tool.build_error, text, re.MULTILINE):
+            path = relative(match["path"], request.worktree, request.stack_root)
+            yield CollectError(path, "build", f"{path}:{match['line']}: {match['message']}")
 
     def _id(self, case: JunitCase, request: TestRequest) -> str | None:
         classname, name = case.attributes.get("classname", ""), case.attributes.get("name", "")
@@ -243,7 +243,7 @@ def _fields(path: str, classname: str, name: str) -> dict[str, str]:
 
 
 def _words_without_names(command: Sequence[str]) -> tuple[str, ...]:
-    return tuple(one for one in command if not re.search(r"\{(ids|paths|names)\}", one))
+    return tuple(word for word in command if not re.search(r"\{(ids|paths|names)\}", word))
 
 
 def _milliseconds(seconds: str) -> int:
@@ -280,10 +280,10 @@ RSPEC = JUnitTool(
 PRESETS: Mapping[str, JUnitTool] = {"surefire": SUREFIRE, "phpunit": PHPUNIT, "rspec": RSPEC}
 
 
-def _detect(root: Path, known: Sequence[Folder]) -> FoundStacks:
+def _detect(root: Path, folders: Sequence[Folder]) -> FoundStacks:
     from verdigris.runners.junit.detection import find_stacks
 
-    return find_stacks(root, known)
+    return find_stacks(root, folders)
 
 
 KINDS = (

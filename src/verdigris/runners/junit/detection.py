@@ -28,9 +28,9 @@ _UNSET = {
 """Tools that can write JUnit XML, and for which there is no preset."""
 
 
-def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
-    stacks = (*_maven(root, known), *_phpunit(root, known), *_rspec(root, known))
-    marks = {name: outermost_of(folders_with(known, [name])) for name in _UNSET}
+def find_stacks(root: Path, folders: Sequence[Folder]) -> FoundStacks:
+    stacks = (*_maven(root, folders), *_phpunit(root, folders), *_rspec(root, folders))
+    marks = {name: outermost_of(folders_with(folders, [name])) for name in _UNSET}
     notes = [
         f"{at}/{name} is of {_UNSET[name]}, for which nothing is preset; {_DOCS}".removeprefix("./")
         for name, places in marks.items()
@@ -46,8 +46,8 @@ def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
     return FoundStacks(stacks, tuple(notes))
 
 
-def _maven(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:
-    for place in outermost_of(folders_with(known, ["pom.xml"])):
+def _maven(root: Path, folders: Sequence[Folder]) -> Iterator[Stack]:
+    for place in outermost_of(folders_with(folders, ["pom.xml"])):
         home = root / place
         kotlin = (home / "src/main/kotlin").is_dir() or (home / "src/test/kotlin").is_dir()
         wrapped = (home / "mvnw").is_file()
@@ -65,10 +65,10 @@ def _maven(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:
         )
 
 
-def _phpunit(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:
-    marked = folders_with(known, ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"])
+def _phpunit(root: Path, folders: Sequence[Folder]) -> Iterator[Stack]:
+    marked = folders_with(folders, ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"])
     marked += [
-        at for at in folders_with(known, ["composer.json"]) if "phpunit/phpunit" in _composer(root, at)
+        at for at in folders_with(folders, ["composer.json"]) if "phpunit/phpunit" in _composer(root, at)
     ]
     for place in outermost_of(set(marked)):
         local = "phpunit/phpunit" in _composer(root, place)
@@ -82,9 +82,9 @@ def _composer(root: Path, place: str) -> str:
     return text_in(root / place, "composer.json")
 
 
-def _rspec(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:
-    marked = folders_with(known, [".rspec"])
-    marked += [at for at in folders_with(known, ["Gemfile"]) if _gem(root, at)]
+def _rspec(root: Path, folders: Sequence[Folder]) -> Iterator[Stack]:
+    marked = folders_with(folders, [".rspec"])
+    marked += [at for at in folders_with(folders, ["Gemfile"]) if _gem(root, at)]
     for place in outermost_of(set(marked)):
         command = ("bundle", "exec", *RSPEC.command) if _gem(root, place) else ()
         yield Stack(root=place, language="ruby", runner=_RUNNER, junit=JUnit(preset="rspec", command=command))

@@ -89,8 +89,8 @@ class _XmlReading:
             self._case = JunitCase(attributes)
             self.document.cases.append(self._case)
         elif self._case and tag in _OUTCOMES:
-            told = CaseOutcome(tag, attributes.get("type", ""), attributes.get("message", ""))
-            self._case.outcomes.append(told)
+            outcome = CaseOutcome(tag, attributes.get("type", ""), attributes.get("message", ""))
+            self._case.outcomes.append(outcome)
         self._tags.append(tag)
 
     def end(self, tag: str) -> None:
@@ -134,8 +134,8 @@ def junit_failure(outcome: CaseOutcome, path: str, classname: str, worktree: str
 
 def _exception_name(outcome: CaseOutcome) -> str:
     """Some tools name the exception only at the start of the message."""
-    told = _RAISED.match(outcome.message)
-    return told[1] if told else ""
+    match = _RAISED.match(outcome.message)
+    return match[1] if match else ""
 
 
 def _frames(text: str, path: str, classname: str, worktree: str, source: str) -> Iterator[Place]:
@@ -144,10 +144,10 @@ def _frames(text: str, path: str, classname: str, worktree: str, source: str) ->
         yield from _java_frames(java, path, classname, source)
         return
     places = [_place(file, int(line), path, worktree) for file, line in _ANY.findall(text)]
-    found = [place for place in places if place and not place.path.startswith("/")]
-    own = next((i for i, place in enumerate(found) if place.path == path), 0)
+    frames = [place for place in places if place and not place.path.startswith("/")]
+    own = next((i for i, place in enumerate(frames) if place.path == path), 0)
     # Some tools print the innermost frame first, some last. The test's own is the outermost of the project.
-    ordered = found[own:] if own == 0 else [*reversed(found[: own + 1])]
+    ordered = frames[own:] if own == 0 else [*reversed(frames[: own + 1])]
     yield from dict.fromkeys(ordered)
 
 

@@ -101,8 +101,8 @@ class NodeTest(_NodeRunner):
     node: str = "node"
 
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
-        asked = by_path(request.names) or {request.stack_root or ".": ()}
-        files = (_file(full_path(request, path), names) for path, names in asked.items())
+        selected = by_path(request.names) or {request.stack_root or ".": ()}
+        files = (_file(full_path(request, path), names) for path, names in selected.items())
         mode = "collect" if request.collect_only else "run"
         argv = (self.node, str(_DRIVER), mode, json.dumps(request.extra), *files)
         return (_call(request, argv, ("node", "--test", *request.extra, *request.names)),)
@@ -126,8 +126,8 @@ def _file(path: str, names: tuple[tuple[str, ...], ...]) -> str:
     With too many names for one argument the whole file runs: results of tests that were not asked for do not
     count.
     """
-    asked = json.dumps({"path": path, "names": names})
-    return asked if names and len(asked) <= _ARGUMENT else json.dumps({"path": path})
+    selection = json.dumps({"path": path, "names": names})
+    return selection if names and len(selection) <= _ARGUMENT else json.dumps({"path": path})
 
 
 _OLDEST_NODE = (18,)
@@ -137,17 +137,17 @@ _TAP_LINE = r"^ *not ok \d+ -? ?(.+?)(?: #.*)?$"
 
 
 def read_vitest_log(text: str) -> Iterator[tuple[str, str]]:
-    for found in re.finditer(_VITEST_LINE, text, re.MULTILINE):
-        if " > " in found[1] or found[2]:
-            yield found[1], found[2]
+    for match in re.finditer(_VITEST_LINE, text, re.MULTILINE):
+        if " > " in match[1] or match[2]:
+            yield match[1], match[2]
 
 
 def read_jest_log(text: str) -> Iterator[tuple[str, str]]:
-    yield from ((found[1], "") for found in re.finditer(_JEST_LINE, text, re.MULTILINE))
+    yield from ((match[1], "") for match in re.finditer(_JEST_LINE, text, re.MULTILINE))
 
 
 def read_tap_log(text: str) -> Iterator[tuple[str, str]]:
-    yield from ((found[1], "") for found in re.finditer(_TAP_LINE, text, re.MULTILINE))
+    yield from ((match[1], "") for match in re.finditer(_TAP_LINE, text, re.MULTILINE))
 
 
 def _name_parts(native: str) -> tuple[str, ...]:

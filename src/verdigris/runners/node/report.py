@@ -86,9 +86,9 @@ class _NodeRun:
 
     def locate(self, path: str) -> str:
         for root in self.roots:
-            found = relative(path, root)
-            if not found.startswith("/"):
-                return found
+            path_in_tree = relative(path, root)
+            if not path_in_tree.startswith("/"):
+                return path_in_tree
         return posixpath.normpath(path)
 
 
@@ -96,15 +96,15 @@ def parse(request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport
     """Reads all calls of one request. Tests that ran without being asked for are listed as others."""
     runs = [_read(request, answer) for answer in answers]
     ends = [_end_of(run, answer) for run, answer in zip(runs, answers, strict=True)]
-    asked = by_path(request.names)
+    selected = by_path(request.names)
     results: dict[str, TestResult] = {}
-    seen: dict[str, bool] = {}
+    stacks: dict[str, bool] = {}
     for run, ended in zip(runs, ends, strict=True):
-        seen |= dict.fromkeys(run.listed, True)
+        stacks |= dict.fromkeys(run.listed, True)
         for (path, names), result in _results(run, ended).items():
-            chosen = is_chosen(asked, path, names)
+            chosen = is_chosen(selected, path, names)
             test_id = node_id(path, names)
-            seen[test_id] = chosen
+            stacks[test_id] = chosen
             if chosen and result is not None and not request.collect_only:
                 results[test_id] = worst([result, results[test_id]]) if test_id in results else result
     codes = [answer.exit_code for answer in answers]
@@ -114,8 +114,8 @@ def parse(request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport
         exit_code=None if None in codes else next((code for code in codes if code), 0),
         duration_ms=sum(answer.duration_ms for answer in answers),
         results=tuple(results.values()),
-        collected=tuple(test_id for test_id, chosen in seen.items() if chosen),
-        others=tuple(test_id for test_id, chosen in seen.items() if not chosen),
+        collected=tuple(test_id for test_id, chosen in stacks.items() if chosen),
+        others=tuple(test_id for test_id, chosen in stacks.items() if not chosen),
         errors=tuple(e for run, a in zip(runs, answers, strict=True) for e in _errors(run, a)),
         tail=tail(answers),
         strays=sum(run.strays for run in runs),
@@ -135,8 +135,8 @@ def _read(request: TestRequest, answer: RunnerAnswer) -> _NodeRun:
                 _take(run, number, json.loads(line))
         except (AttributeError, KeyError, TypeError, ValueError):
             run.strays += 1
-    if told := read_record(answer.reports.get(name + node_watch.STOP, b"")):
-        run.stop = _read_stop(run, told)
+    if record := read_record(answer.reports.get(name + node_watch.STOP, b"")):
+        run.stop = _read_stop(run, record)
         if _stopped_test(run) is None:
             path = run.stop.frames[0].path if run.stop.frames else ""
             run.errors.append(
@@ -145,10 +145,10 @@ def _read(request: TestRequest, answer: RunnerAnswer) -> _NodeRun:
     return run
 
 
-def _read_stop(run: _NodeRun, told: Mapping[str, Any]) -> StoppedRun:
-    places = [Place(run.locate(path), int(line)) for path, line in told["frames"]]
+def _read_stop(run: _NodeRun, record: Mapping[str, Any]) -> StoppedRun:
+    places = [Place(run.locate(path), int(line)) for path, line in record["frames"]]
     own = (place for place in places if not place.path.startswith("/") and not _PACKAGE.search(place.path))
-    return StoppedRun(float(told["seconds"]), tuple(own), tuple(told["names"] or ()))
+    return StoppedRun(float(record["seconds"]), tuple(own), tuple(record["names"] or ()))
 
 
 def _stopped_test(run: _NodeRun) -> _Test | None:
@@ -162,8 +162,8 @@ def _stopped_test(run: _NodeRun) -> _Test | None:
         named = [test for test in left if test[1] == stop.names and within in {None, test[0]}]
         return named[0] if named else (within, stop.names) if within else None
     begun = [*_find_unfinished(run)]
-    asked = [(path, name) for path, names in by_path(run.request.names).items() for name in names]
-    return begun[0] if len(begun) == 1 else asked[0] if len(asked) == 1 else None
+    selected = [(path, name) for path, names in by_path(run.request.names).items() for name in names]
+    return begun[0] if len(begun) == 1 else selected[0] if len(selected) == 1 else None
 
 
 def _take(run: _NodeRun, number: int, message: Mapping[str, Any]) -> None:
@@ -205,7 +205,7 @@ def _take_file(run: _NodeRun, kind: str, path: str, message: Mapping[str, Any]) 
             run.due.update((path, tuple(names)) for names in message["tests"])
         case "again":
             run.begun = {test: None for test in run.begun if test[0] != path}
-            run.told = {test: told for test, told in run.told.items() if test[0] != path}
+            run.told = {test: outcomes for test, outcomes in run.told.items() if test[0] != path}
         case "file-error" | "unhandled":
             unhandled = kind == "unhandled"
             run.errors += (collect_error(path, error, unhandled=unhandled) for error in message["errors"])
@@ -270,11 +270,11 @@ def _results(run: _NodeRun, ended: RunEnd) -> Mapping[_Test, TestResult | None]:
         found[test] = untrusted_result(node_id(*test), unfinished_failure(ended))
     if run.stop is not None and (stopped := _stopped_test(run)) is not None:
         found[stopped] = stopped_result(node_id(*stopped), run.stop.seconds, run.stop.frames)
-    for test, told in run.told.items():
-        results = [result for result in told if result is not None]
-        if run.due and len(told) > max(1, run.due[test]):
+    for test, outcomes in run.told.items():
+        results = [result for result in outcomes if result is not None]
+        if run.due and len(outcomes) > max(1, run.due[test]):
             found[test] = untrusted_result(node_id(*test), TWICE)
-        elif len(results) < len(told):
+        elif len(results) < len(outcomes):
             found[test] = untrusted_result(node_id(*test), unfinished_failure(ended))
         else:
             found[test] = worst(results)
@@ -286,8 +286,8 @@ def _find_unfinished(run: _NodeRun) -> Iterable[_Test]:
 
     One that contains other tests is a suite: node does not always say so.
     """
-    known = {(path, names[:end]) for path, names in (*run.begun, *run.told) for end in range(1, len(names))}
-    return [test for test in run.begun if test not in run.told and test not in known]
+    groups = {(path, names[:end]) for path, names in (*run.begun, *run.told) for end in range(1, len(names))}
+    return [test for test in run.begun if test not in run.told and test not in groups]
 
 
 def _find_cut_off(run: _NodeRun, ended: RunEnd) -> Iterable[_Test]:
@@ -309,7 +309,7 @@ def _end_of(run: _NodeRun, answer: RunnerAnswer) -> RunEnd:
         return RunEnd.FINISHED
     if not run.started:
         return RunEnd.NO_START
-    lost = any(None in told for told in run.told.values()) or any(test not in run.told for test in run.due)
+    lost = any(test not in run.told or None in run.told[test] for test in (*run.due, *run.told))
     if run.ended:
         return RunEnd.EARLY_EXIT if run.early or lost else RunEnd.FINISHED
     return RunEnd.EARLY_EXIT if answer.exit_code == 0 or lost or _find_unfinished(run) else RunEnd.DIED
@@ -317,7 +317,7 @@ def _end_of(run: _NodeRun, answer: RunnerAnswer) -> RunEnd:
 
 def _errors(run: _NodeRun, answer: RunnerAnswer) -> Iterable[CollectError]:
     yield from run.errors
-    results = [result for told in run.told.values() for result in told]
+    results = [result for outcomes in run.told.values() for result in outcomes]
     clean = run.ended and results and not run.errors and not run.early
     if clean and answer.exit_code and all(r and r.failure is None for r in results):
         yield CollectError("", "ExitCode", f"it exited with {answer.exit_code} although no test failed")

@@ -39,28 +39,28 @@ class SelectionBatch:
 
 def by_path(names: Sequence[str]) -> Mapping[str, tuple[tuple[str, ...], ...]]:
     """Groups the requested tests by path; an empty tuple requests the whole path."""
-    found: dict[str, list[tuple[str, ...]]] = {}
+    chosen: dict[str, list[tuple[str, ...]]] = {}
     whole: set[str] = set()
     for name in names:
         test = split_node_id(name)
         path = posixpath.normpath(test.path or ".")
-        asked = found.setdefault(path, [])
+        asked = chosen.setdefault(path, [])
         if test.names:
             asked.append(test.names)
         else:
             whole.add(path)
-    return {path: () if path in whole else tuple(dict.fromkeys(asked)) for path, asked in found.items()}
+    return {path: () if path in whole else tuple(dict.fromkeys(names)) for path, names in chosen.items()}
 
 
-def is_chosen(asked: Mapping[str, tuple[tuple[str, ...], ...]], path: str, names: tuple[str, ...]) -> bool:
+def is_chosen(selected: Mapping[str, tuple[tuple[str, ...], ...]], path: str, names: tuple[str, ...]) -> bool:
     """Whether a test is asked for. `asked` comes from `by_path`; if it is empty, all tests are."""
-    if not asked:
+    if not selected:
         return True
     parts = path.split("/")
     folders = ("/".join(parts[:end]) for end in range(1, len(parts)))
-    if "." in asked or any(folder in asked for folder in folders):
+    if "." in selected or any(folder in selected for folder in folders):
         return True
-    return path in asked and (not asked[path] or names in asked[path])
+    return path in selected and (not selected[path] or names in selected[path])
 
 
 def batches(request: TestRequest) -> tuple[SelectionBatch, ...]:
@@ -68,19 +68,19 @@ def batches(request: TestRequest) -> tuple[SelectionBatch, ...]:
 
     Whole files get a batch of their own: a pattern of names would exclude their tests.
     """
-    asked = by_path(request.names)
+    selected = by_path(request.names)
     if request.collect_only:
-        return (SelectionBatch(tuple(asked), NOTHING),)
-    whole = tuple(path for path, names in asked.items() if not names)
-    some = {path: names for path, names in asked.items() if names}
+        return (SelectionBatch(tuple(selected), NOTHING),)
+    whole = tuple(path for path, names in selected.items() if not names)
+    some = {path: names for path, names in selected.items() if names}
     return (*([SelectionBatch(whole)] if whole or not some else ()), *_batches_by_name(some))
 
 
-def _batches_by_name(asked: Mapping[str, tuple[tuple[str, ...], ...]]) -> Iterator[SelectionBatch]:
+def _batches_by_name(selected: Mapping[str, tuple[tuple[str, ...], ...]]) -> Iterator[SelectionBatch]:
     paths: dict[str, None] = {}
     patterns: dict[str, None] = {}
     size = 0
-    for path, names in asked.items():
+    for path, names in selected.items():
         for each in names:
             pattern = name_pattern(each)
             if patterns and size + len(pattern) > _ARGUMENT:
@@ -104,7 +104,7 @@ def name_pattern(names: Sequence[str]) -> str:
 
 def escape(text: str) -> str:
     """Escapes a text for a RegExp, in ASCII only: an argument then means the same in every locale."""
-    return _PLAIN.sub(lambda found: _units(found[0]), text)
+    return _PLAIN.sub(lambda match: _units(match[0]), text)
 
 
 def _units(char: str) -> str:
@@ -209,8 +209,8 @@ def collect_error(path: str, error: Mapping[str, Any], *, unhandled: bool = Fals
 
 def _with_error_first(text: str) -> str:
     """Moves the line of the error to the front: node prints the place before it."""
-    found = _RAISED.search(text) if _NOTICED.match(text) else None
-    return f"{found[0]}\n{text}" if found else text
+    match = _RAISED.search(text) if _NOTICED.match(text) else None
+    return f"{match[0]}\n{text}" if match else text
 
 
 def is_not_imported(error: Mapping[str, Any], message: str) -> bool:
@@ -232,15 +232,15 @@ def _head(stack: str) -> str:
 
 def _frames(stack: str, located: Located, test: Place | None) -> tuple[Place, ...]:
     """The frames from the test's own down, without those of the tools."""
-    found = []
+    frames = []
     for line in reversed(stack.split("\n")):
         frame = _FRAME.match(line)
         if frame and not _TOOLS.search(frame["file"]):
-            found.append(Place(located(_path(frame["file"])), int(frame["line"])))
+            frames.append(Place(located(_path(frame["file"])), int(frame["line"])))
     if test is None:
-        return tuple(found)
-    start = next((at for at, frame in enumerate(found) if frame.path == test.path), None)
-    return (test, *found) if start is None else tuple(found[start:])
+        return tuple(frames)
+    start = next((at for at, frame in enumerate(frames) if frame.path == test.path), None)
+    return (test, *frames) if start is None else tuple(frames[start:])
 
 
 def _path(file: str) -> str:

@@ -101,8 +101,8 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
 
 def greeting(settings: dict[str, object]) -> bytes:
     """The settings with their length in front: another process reads what follows them."""
-    told = json.dumps(settings).encode("ascii")
-    return b"%08x" % len(told) + told
+    message = json.dumps(settings).encode("ascii")
+    return b"%08x" % len(message) + message
 
 
 def _paths(request: TestRequest) -> tuple[str, ...]:
@@ -162,24 +162,24 @@ _UNITTEST_LINE = r"^(FAIL|ERROR): (\w+) \(([\w.]+)\)"
 
 
 def read_pytest_log(text: str) -> Iterator[tuple[str, str]]:
-    for found in re.finditer(_PYTEST_LINE, text, re.MULTILINE):
-        kind = _kind(found[3] or "") or ("error" if found[1] == "ERROR" else "")
-        if "::" in found[2] or found[2].endswith(".py"):
-            yield found[2], kind
+    for match in re.finditer(_PYTEST_LINE, text, re.MULTILINE):
+        kind = _kind(match[3] or "") or ("error" if match[1] == "ERROR" else "")
+        if "::" in match[2] or match[2].endswith(".py"):
+            yield match[2], kind
 
 
 def _kind(message: str) -> str:
     message = message.strip()
     if message.startswith("assert"):
         return "AssertionError"
-    found = re.match(_EXCEPTION, message)
-    return found[1] if found else ""
+    match = re.match(_EXCEPTION, message)
+    return match[1] if match else ""
 
 
 def read_unittest_log(text: str) -> Iterator[tuple[str, str]]:
-    for found in re.finditer(_UNITTEST_LINE, text, re.MULTILINE):
-        name = found[3] if found[3].endswith(f".{found[2]}") else f"{found[3]}.{found[2]}"
-        yield name, "AssertionError" if found[1] == "FAIL" else "error"
+    for match in re.finditer(_UNITTEST_LINE, text, re.MULTILINE):
+        name = match[3] if match[3].endswith(f".{match[2]}") else f"{match[3]}.{match[2]}"
+        yield name, "AssertionError" if match[1] == "FAIL" else "error"
 
 
 _PROVIDERS = {
@@ -241,8 +241,8 @@ def _missing_plugins(kind: str, text: str) -> tuple[str, ...] | None:
         names.append("asyncio")
     if not names and kind != "FixtureLookupError":
         return None
-    found = (_provider(name.replace("-", "_").lower()) for name in names)
-    return tuple(dict.fromkeys(plugin for plugin in found if plugin))
+    providers = (_provider(name.replace("-", "_").lower()) for name in names)
+    return tuple(dict.fromkeys(plugin for plugin in providers if plugin))
 
 
 def _provider(name: str) -> str | None:

@@ -67,14 +67,14 @@ class _ReportedUses:
                 }
             case "use-files":
                 names = ("files", "read", "known", "listed")
-                told = {name: tuple(message[name]) for name in names}
+                fields = {name: tuple(message[name]) for name in names}
                 self.whole = RunUses(
                     tuple(self.places),
                     tuple(self.sets),
                     self.tests,
                     message["common"],
                     problem=message["problem"],
-                    **told,
+                    **fields,
                 )
             case unknown:
                 raise ValueError(unknown)
@@ -107,8 +107,8 @@ class _PytestRun:
     def twice(self) -> frozenset[str]:
         """Tests with more starts or ends than are possible: one message is forged."""
         due = Counter(self.collected or ())
-        seen = self.starts | self.ends
-        return frozenset(i for i, number in seen.items() if number > max(1, due[i]))
+        reported = self.starts | self.ends
+        return frozenset(i for i, number in reported.items() if number > max(1, due[i]))
 
     def find_unreported(self) -> list[str]:
         return [i for i in self.collected or () if i not in self.tests or not self.tests[i].complete]
@@ -141,7 +141,7 @@ def parse(answer: RunnerAnswer) -> TestReport:
         others=tuple(run.others),
         errors=tuple(run.errors.values()),
         tail=answer.output[-TAIL:].decode("utf-8", "replace"),
-        lines={path: frozenset(seen) for path, seen in run.lines.items()},
+        lines={path: frozenset(numbers) for path, numbers in run.lines.items()},
         cut=run.cut,
         strays=run.strays,
         variants=tuple(run.variants.values()),
@@ -274,24 +274,24 @@ def _result(test_id: str, test: _ReportedTest, ended: RunEnd, *, twice: bool) ->
     )
 
 
-def _property(told: Mapping[str, Any] | None) -> Property | None:
-    return None if told is None else Property(told["settings"], told["ran"], tuple(told["rejecting"]))
+def _property(facts: Mapping[str, Any] | None) -> Property | None:
+    return None if facts is None else Property(facts["settings"], facts["ran"], tuple(facts["rejecting"]))
 
 
 def _failure(facts: Mapping[str, Any]) -> Failure | None:
-    told = facts.get("failure")
-    if not told or facts["outcome"] != "failed":
+    failure = facts.get("failure")
+    if not failure or facts["outcome"] != "failed":
         return None
-    frames = tuple(Place(path, line) for path, line in told.get("frames", ()))
+    frames = tuple(Place(path, line) for path, line in failure.get("frames", ()))
     unknown = "Failed" if facts["phase"] in set(RunPhase) else "Crash"
     return Failure(
-        kind=told["error"] or unknown,
-        assertion=told.get("assertion", False),
-        message=told["message"],
+        kind=failure["error"] or unknown,
+        assertion=failure.get("assertion", False),
+        message=failure["message"],
         place=frames[-1] if frames else None,
         frames=frames,
-        bases=tuple(told.get("bases", ())),
-        subject=told.get("subject"),
+        bases=tuple(failure.get("bases", ())),
+        subject=failure.get("subject"),
     )
 
 
