@@ -13,8 +13,8 @@ LAID = LaidAside("a1", ("calc.py",), "e", "s", "edited before a red", back_at_cl
 
 
 def test_laying_aside_and_on() -> None:
-    assert "a1" in when_stuck.aside_lines(LAID, "on")[0].text
-    assert "nothing" in when_stuck.aside_lines(None, "on")[0].text
+    assert "a1" in when_stuck.aside_lines(LAID)[0].text
+    assert "nothing" in when_stuck.aside_lines(None)[0].text
     assert when_stuck.aside_document(LAID, "on") == {"aside": "a1", "paths": ["calc.py"], "next": "on"}
     assert when_stuck.aside_document(None, "on") == {"aside": None, "paths": [], "next": "on"}
     restored = when_stuck.restored_document("a1", ("x",), "go on")

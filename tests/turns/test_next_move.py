@@ -282,7 +282,7 @@ def test_another_agents_red_is_never_named(world: World, monkeypatch: pytest.Mon
 
 def test_a_frozen_file_is_put_back_and_what_had_been_written_is_kept(world: World) -> None:
     frozen_data_changed(world)
-    assert survey(world.project).next.startswith("`tdd restore tests/data/cart.csv`")
+    assert "(`tdd restore tests/data/cart.csv`), then `tdd settle`" in survey(world.project).next
     assert restore_frozen(world.project, ["tests/data/cart.csv"]) == ("tests/data/cart.csv",)
     assert world.read("tests/data/cart.csv") == "1,2\n"
     assert "1,3" in Cli(world.repo).ok("displaced", "tests/data/cart.csv").out

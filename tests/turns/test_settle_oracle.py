@@ -148,7 +148,7 @@ def test_a_persons_own_edit_is_kept(world: World) -> None:
     world.write("tests/test_sub.py", "# mine\n")
     done = world.settle()
     assert (done.verdict.kind, world.read("tests/test_sub.py")) == (Kind.TAMPERED, "# mine\n")
-    assert done.next.startswith("`tdd restore tests/test_sub.py`")
+    assert "(`tdd restore tests/test_sub.py`), " in done.next
     assert [v.path for v in violations(world)] == ["tests/test_sub.py"]
     assert world.events(PutBack) == []
 

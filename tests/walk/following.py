@@ -42,7 +42,7 @@ _REVISED = re.compile(r"revise [^`]*?, (?=then|put|mend)")
 _UNPARSED = re.compile(r"mend ((?:\S+\.py(?:, )?)+), which")
 _MISSING = re.compile(r"put what is missing back, .* tdd revise (.*), with")
 _TEST_FILE = re.compile(r"tests/\w+\.py")
-_PUT_BACK = re.compile(r"put (\S+(?:, \S+)*) back")
+_PUT_BACK = re.compile(r"put (\S+(?:, \S+)*) back(?:[^`]*\(`tdd (restore [^`]*)`\))?")
 
 
 def follow(place: Place, hand: Hand, is_known: Callable[[str], bool]) -> Iterator[Wrong]:
@@ -117,9 +117,13 @@ def _carry_out(
 def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool:
     """An act of a person that a sentence asks for; False if it is none that we know."""
     if found := _PUT_BACK.match(move):
-        return all(_put_back(place, path) for path in found[1].split(", ")) and _put_back_losses(place, move)
+        by_verb = place.tdd(*shlex.split(found[2])).code == 0 if found[2] else None
+        put = by_verb or (by_verb is None and all(_put_back(place, path) for path in found[1].split(", ")))
+        rest = move[found.end() :].partition("then `")[0].strip(", ")
+        return put and (not rest or play(place, hand, f"{rest}, then", status))
     if re.match(r"revise |put back what|mend ", move):
-        return _correct_tests(place, hand, move) and _put_back_losses(place, move) and _mend(place, move)
+        done = _correct_tests(place, hand, move) and _put_back_losses(place, move) and _mend(place, move)
+        return done and ("restructure" not in move or _restructure(place))
     if re.match(r"(drop it|end it|finish it)", move):
         return True
     if re.match(r"correct what keeps the test tool from starting", move):

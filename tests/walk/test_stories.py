@@ -467,7 +467,7 @@ def test_what_a_person_commits_of_a_frozen_file_stays_when_the_agent_stops(story
 def test_what_a_person_commits_of_a_frozen_file_is_proven_anew(story: Story) -> None:
     story.claimed("a", "f9")
     story.add_test("a", "f7")
-    assert story.here.status()["next"].startswith("`tdd restore tests/test_a.py`")
+    assert "(`tdd restore tests/test_a.py`), edit the claimed source" in story.here.status()["next"]
     story.commit()
     assert story.here.status()["next"].startswith("`tdd test tests/test_a.py::test_f9`")
     story.next_leads_on()
@@ -520,7 +520,7 @@ def test_a_refactor_names_all_that_has_to_be_put_back_at_once(story: Story) -> N
     story.write("pytest.ini", "[pytest]\naddopts = -q\n")
     told = story.tdd("refactor end").next
     assert told is not None
-    assert told.startswith("put tdd.yaml back, put back what pytest.ini lost, then `tdd refactor end`; or")
+    assert told.startswith("put tdd.yaml back, put back what pytest.ini lost, restructure, then `tdd refac")
     story.next_leads_on()
 
 
@@ -574,3 +574,59 @@ def test_a_stop_that_sets_a_refactor_aside_follows_git_as_status_does(story: Sto
     told = story.agent_stops()
     assert "set aside as a1" in told
     assert f"next: {story.here.agents_next()}" in told
+
+
+def test_a_spoiled_refactor_a_report_and_a_red_lead_on(story: Story) -> None:
+    story.turn("a", "f3")
+    story.turn("a", "f4")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    story.add_test("a", "f1", 77)
+    story.tdd("refactor begin")
+    story.add_test("a", "f4", 78)
+    story.write("pytest.ini", "[pytest]\naddopts = -q\n")
+    story.next_leads_on()
+
+
+def test_a_refactor_with_a_changed_switch_and_spoiled_source_leads_on(story: Story) -> None:
+    story.add_test("a", "f3")
+    story.tdd("refactor begin")
+    story.comment("tdd.yaml")
+    story.cut("a.py", "f1")
+    story.agent_stops()
+    story.add_test("a", "f4")
+    story.next_leads_on()
+
+
+def test_a_frozen_file_that_changed_a_report_and_a_red_lead_on(story: Story) -> None:
+    story.add_function("b", "f2", 1002)
+    story.commit()
+    story.tdd("test")
+    story.tdd("test-bug tests/test_b.py:5 wrong")
+    story.add_test("a", "f3")
+    story.tdd("test")
+    assert story.tdd("claim tests/test_a.py::test_f3").code == 0
+    story.add_function("a", "f3")
+    story.add_test("a", "f1")
+    assert story.here.status()["next"] == (
+        "put tests/test_a.py back as the open turn froze it (`tdd restore tests/test_a.py`), "
+        "then `tdd settle`"
+    )
+    story.next_leads_on()
+
+
+def test_a_tool_that_does_not_start_source_that_came_first_and_two_reds_lead_on(story: Story) -> None:
+    story.add_test("b", "f7")
+    story.add_test("b", "f6")
+    story.add_function("a", "f5")
+    story.write("pytest.ini", "addopts = -q\n")
+    story.tdd("test")
+    story.next_leads_on()
+
+
+def test_edits_that_are_set_aside_leave_reds_that_can_be_claimed(story: Story) -> None:
+    story.add_test("b", "f7")
+    story.add_function("a", "f5")
+    story.tdd("test")
+    answer = story.tdd("aside")
+    assert "fail tests/test_b.py::test_f7  red: valid" in answer.out
+    assert answer.next == "`tdd claim tests/test_b.py::test_f7`"

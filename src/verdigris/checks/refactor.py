@@ -11,6 +11,7 @@ import random
 import time
 from typing import TYPE_CHECKING
 
+from verdigris.checks.source_edits import test_texts
 from verdigris.checks.verdict_checks import NO_SANDBOX
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
@@ -19,16 +20,19 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.execution.room import Layer
 from verdigris.execution.test_run import execute, execute_suite
+from verdigris.languages.assertion_matching import find_losses
 from verdigris.languages.findings import Mutant, Mutated
-from verdigris.languages.literals import Replaced, answers, apply, differences
+from verdigris.languages.literals import RenamedWords, Replaced, answers, apply, differences
 from verdigris.languages.registry import by_language, language_for, reader_of
+from verdigris.languages.tests import without
 from verdigris.runners.protocol import TestRequest, announce
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
+    from verdigris.core.verdict import LostAssertion
     from verdigris.languages.literals import EndOfTest
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
@@ -46,6 +50,26 @@ class _Trees:
     start: str
     tree: str
     room: Layer
+
+
+def find_unkept(
+    candidate: Candidate, revised: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[LostAssertion, ...]]:
+    """Changed files that a refactor leaves alone, and what its tests lost."""
+    project, oracle = candidate.project, candidate.edits.oracle
+    tests = [path for path in oracle if project.classify(path) in {PathClass.TEST, PathClass.SOURCE}]
+    then, now = (without(test_texts(project, at, tests), revised) for at in (candidate.start, candidate.tree))
+    losses = find_losses(then, now, revised, _renamed_in_source(candidate))
+    return tuple(path for path in oracle if path not in tests), losses
+
+
+def _renamed_in_source(candidate: Candidate) -> RenamedWords:
+    places: list[tuple[frozenset[str], frozenset[str]]] = []
+    for language, paths in by_language(change.path for change in candidate.edits.source).items():
+        sides = (candidate.project.workspace.read_many(at, paths) for at in (candidate.start, candidate.tree))
+        if (found := language.renamed_words(*sides)) is not None:
+            places += found.places
+    return RenamedWords(tuple(places))
 
 
 def behaviour_changes(

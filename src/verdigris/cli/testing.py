@@ -78,10 +78,23 @@ def stub_and_run(word: str, *, as_json: bool) -> int:
     stubbed = write_stubs(opened, word, cwd=here())
     if isinstance(stubbed, Deny) or not stubbed.stubs:
         return show_result(stubbed, no_stub_lines, stub_document, as_json=as_json)
+    document = partial(stub_document, stubbed)
+    return run_after(opened, [word], stub_lines(stubbed), document, as_json=as_json)
+
+
+def run_after(
+    opened: Project,
+    words: Sequence[str],
+    done: Sequence[Line],
+    document: Callable[[Tested], Mapping[str, Any]],
+    *,
+    as_json: bool,
+) -> int:
+    """Shows what a verb has done, and carries on with the run that comes next in any case."""
     if not as_json:
-        show(stub_lines(stubbed))
-    tested, lines = _run_tests(opened, [word])
-    return show_result(tested, lines, partial(stub_document, stubbed), as_json=as_json)
+        show(done)
+    tested, lines = _run_tests(opened, words)
+    return show_result(tested, lines, document, as_json=as_json)
 
 
 def _source_line(opened: Project, place: Place) -> str:

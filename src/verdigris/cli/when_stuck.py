@@ -21,6 +21,8 @@ from verdigris.cli.context import (
 )
 from verdigris.cli.context import paths as complete_paths
 from verdigris.cli.group import OfferingGroup
+from verdigris.cli.testing import run_after
+from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.state import Phase
 from verdigris.views.lines import Line, count_of, time_of
@@ -37,29 +39,38 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def aside_command(context: click.Context, *, as_json: bool) -> int:
-    """Set aside source edits that were made before a red; a claim of their files brings them back."""
+    """Set aside source edits that were made before a red; a claim of their files brings them back.
+
+    The reds of this change run again, so that they can be claimed.
+    """
     if context.invoked_subcommand is not None:
         return 0
     from verdigris.turns.aside import lay_unclaimed_aside
 
     opened = project()
     answer = lay_unclaimed_aside(opened)
+    state = opened.state()
+    if answer is not None and not isinstance(answer, Deny) and state.brought_reds and not state.test_bugs:
+        reds = [red.test_id for red in state.brought_reds]
+        return run_after(
+            opened, reds, aside_lines(answer), lambda ran: aside_document(answer, ran.next), as_json=as_json
+        )
     following = next_here(opened)
     return show_result(
         answer,
-        lambda laid: aside_lines(laid, following),
+        lambda laid: [*aside_lines(laid), Line(f"next: {following}")],
         lambda laid: aside_document(laid, following),
         as_json=as_json,
     )
 
 
-def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
-    done = "nothing to set aside: no source was edited before a red"
-    if laid is not None:
-        done = f"set aside as {laid.id}, {BACK_AT_CLAIM}: {', '.join(laid.paths)}"
-        refactor = Line(f"  for a refactor: `tdd refactor begin`, then `tdd restore {laid.id}`")
-        return [Line(done), refactor, Line(f"next: {following}")]
-    return [Line(done), Line(f"next: {following}")]
+def aside_lines(laid: LaidAside | None) -> list[Line]:
+    if laid is None:
+        return [Line("nothing to set aside: no source was edited before a red")]
+    return [
+        Line(f"set aside as {laid.id}, {BACK_AT_CLAIM}: {', '.join(laid.paths)}"),
+        Line(f"  for a refactor: `tdd refactor begin`, then `tdd restore {laid.id}`"),
+    ]
 
 
 @aside_command.command("drop")
@@ -68,11 +79,10 @@ def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
 def drop_command(aside: str, *, as_json: bool) -> int:
     """Give up the edits that were set aside as ID; `tdd displaced` keeps their files."""
     from verdigris.turns.aside import drop
-    from verdigris.turns.next_move import following_move
 
     opened = project()
     paths = drop(opened, aside)
-    following = following_move(opened, opened.state())
+    following = next_here(opened)
     kept = f"{aside} is given up; `tdd displaced` keeps {', '.join(paths)}"
     return show_result(
         paths,
@@ -83,9 +93,7 @@ def drop_command(aside: str, *, as_json: bool) -> int:
 
 
 def aside_document(laid: LaidAside | None, following: str) -> dict[str, Any]:
-    if laid is None:
-        return {"aside": None, "paths": [], "next": following}
-    return {"aside": laid.id, "paths": list(laid.paths), "next": following}
+    return {"aside": laid and laid.id, "paths": list(laid.paths) if laid else [], "next": following}
 
 
 @click.command("restore")

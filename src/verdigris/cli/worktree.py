@@ -84,7 +84,7 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
     for path in state.violations:
         yield Line(f"violation: {path}", "red")
     for path in survey.drift:
-        yield Line(f"drift: {path} changed since the claim froze it", "red")
+        yield Line(f"drift: {path} changed since it was frozen", "red")
     for edit in survey.unclaimed:
         yield Line(f"unclaimed: {edit.path}:{edit.line} {edit.why}", "red")
     for note in survey.notes:

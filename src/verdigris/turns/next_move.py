@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from verdigris.checks.observation import difference, find_unclaimed, is_as_seen, lost_reds
+from verdigris.checks.observation import Candidate, difference, find_unclaimed, is_as_seen, lost_reds
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.actors import is_only_others
@@ -22,8 +22,10 @@ from verdigris.storage.repository import in_progress
 from verdigris.turns.claim_check import claimable, claims_by, fellows, last_status, own_view
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verdigris.core.actions import Unclaimed
-    from verdigris.core.state import WorktreeState
+    from verdigris.core.state import Refactor, WorktreeState
     from verdigris.storage.project import Project
 
 SEARCH_SECONDS = 0.1
@@ -100,7 +102,8 @@ def _facts_by_phase(project: Project, state: WorktreeState, tree: str, most: int
         returned = tree == state.turn.returned != state.turn.judged
         return TreeFacts(unfinished, drift=drift, edited=edited and not failed, returned=returned)
     if state.refactor is not None:
-        return TreeFacts(unfinished, edited=state.refactor.judged != tree)
+        frozen, lost = _unkept(project, state.refactor, tree, state.revised)
+        return TreeFacts(unfinished, drift=frozen, losses=lost, edited=state.refactor.judged != tree)
     if state.phase is not Phase.RED or state.open_cycle is not None:
         return TreeFacts(unfinished)
     ground = state.ground or tree
@@ -137,6 +140,19 @@ def _facts_by_phase(project: Project, state: WorktreeState, tree: str, most: int
     if isinstance(claim, Deny) and (path := _test_without_module(project, loading)):
         return replace(facts, undeclared=path)
     return replace(facts, claimable=claim, **_unloaded(project, state, tree))
+
+
+def _unkept(
+    project: Project, begun: Refactor, tree: str, revised: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands in the way of a refactor's end, whatever its tests show."""
+    edits = difference(project, begun.tree, tree)
+    if not edits.oracle:
+        return (), ()
+    from verdigris.checks.refactor import find_unkept
+
+    frozen, lost = find_unkept(Candidate(project, begun.tree, tree, edits), revised)
+    return frozen, tuple(f"{loss.path}:{loss.line}: {loss.what}" for loss in lost)
 
 
 def _cure(project: Project, state: WorktreeState, tree: str) -> str:

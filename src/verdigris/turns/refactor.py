@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -21,13 +20,11 @@ from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor import behaviour_changes, lines_run_apart, survivors
-from verdigris.checks.source_edits import test_texts
+from verdigris.checks.refactor import behaviour_changes, find_unkept, lines_run_apart, survivors
+from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
-from verdigris.core.paths import PathClass
-from verdigris.core.policy.next_move import give_up_losses
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import next_aside
@@ -43,10 +40,8 @@ from verdigris.core.verdict import (
 )
 from verdigris.execution.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, time_limit, touched_paths
-from verdigris.languages.assertion_matching import find_losses
-from verdigris.languages.literals import RenamedWords
-from verdigris.languages.registry import by_language, is_traced
-from verdigris.languages.tests import is_revised, without
+from verdigris.languages.registry import is_traced
+from verdigris.languages.tests import is_revised
 from verdigris.runners.protocol import TestRequest, announce
 from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
@@ -127,7 +122,7 @@ def begin(
             optimizes=optimizes,
         )
         project.record(*suites, begun, sync=True)
-        statuses = Counter(_statuses(project, record).values())
+        statuses = Counter(read_tests_of(project, record).values())
         failed = statuses[Status.FAIL] + statuses[Status.ERROR]
         return Begun(statuses[Status.PASS], failed, uncovered, project.state().hindrance)
 
@@ -232,10 +227,10 @@ def _question_code(
 def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress | None) -> Restructured:
     project, tree, edits = candidate.project, candidate.tree, candidate.edits
     refactor, revised = _open_refactor(state), state.revised
-    before = {i: s for i, s in _statuses(project, refactor.record).items() if not is_revised(i, revised)}
-    tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
-    frozen = tuple(p for p in edits.oracle if p not in tests)
-    then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
+    before = {
+        i: s for i, s in read_tests_of(project, refactor.record).items() if s and not is_revised(i, revised)
+    }
+    frozen, findings = find_unkept(candidate, revised)
     traced = [c.path for c in edits.source if is_traced(c.path)]
     report = _run_suite(candidate, state, tuple(traced), before, progress)
     stacks = project.settings.stacks
@@ -250,7 +245,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         before=before,
         after=report,
         frozen=frozen,
-        findings=find_losses(then, now, revised, _renamed_in_source(candidate)),
+        findings=findings,
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
@@ -258,15 +253,6 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )
-
-
-def _renamed_in_source(candidate: Candidate) -> RenamedWords:
-    places: list[tuple[frozenset[str], frozenset[str]]] = []
-    for language, paths in by_language(change.path for change in candidate.edits.source).items():
-        sides = (candidate.project.workspace.read_many(at, paths) for at in (candidate.start, candidate.tree))
-        if (found := language.renamed_words(*sides)) is not None:
-            places += found.places
-    return RenamedWords(tuple(places))
 
 
 def _run_suite(
@@ -340,13 +326,6 @@ def _way_out(verdict: Verdict, seen: Restructured) -> str:
     """The next move after a verdict, if it is another than the phase's usual one."""
     if seen.undermined:
         return _PUT_BACK
-    if verdict.kind is Kind.TAMPERED and seen.frozen:
-        named = ", ".join(seen.frozen[:_NAMED])
-        lost = tuple(f"{loss.path}:{loss.line}: {loss.what}" for loss in seen.findings)
-        losses = give_up_losses(lost, then="tdd refactor end") if lost else ""
-        return f"put {named} back, {losses or 'then `tdd refactor end` (or `tdd refactor abort`)'}"
-    if verdict.kind is Kind.WEAKENED and seen.findings:
-        return give_up_losses(verdict.reasons, then="tdd refactor end")
     if verdict.kind is not Kind.REGRESSED:
         return ""
     if judge_refactor(replace(seen, added={})).accepted:
@@ -376,8 +355,3 @@ def _open_refactor(state: WorktreeState) -> Refactor:
     if state.refactor is None:
         raise HarnessError("the refactor phase has no record of its start.", hint="`tdd log verify`")
     return state.refactor
-
-
-def _statuses(project: Project, record: str) -> dict[str, Status]:
-    data = project.workspace.blob_bytes(record) or b"{}"
-    return {test_id: Status(status) for test_id, status in json.loads(data).items()}

@@ -127,7 +127,8 @@ GREEN = replace(
 
 
 def test_in_green_drift_comes_first_and_then_the_verdict_on_an_edit() -> None:
-    assert next_move(GREEN, TreeFacts(drift=("d.csv",), edited=True)).startswith("`tdd restore d.csv`")
+    back = "put d.csv back as the open turn froze it (`tdd restore d.csv`)"
+    assert next_move(GREEN, TreeFacts(drift=("d.csv",), edited=True)) == f"{back}, then `tdd settle`"
     assert next_move(GREEN, TreeFacts(edited=True)) == "`tdd settle`"
     assert next_move(GREEN, TreeFacts(edited=True, returned=True)).startswith("finish the source edits that")
     assert next_move(GREEN) == "edit the claimed source, then `tdd settle`"

@@ -239,7 +239,7 @@ def test_what_changed_between_calls_is_a_persons_and_stays(green: World) -> None
     green.write("tests/test_sub.py", "mine\n")
     tripped = before_call(agent(green))
     assert (tripped.kept, tripped.put_back) == (("tests/test_sub.py",), ())
-    assert tripped.text.endswith("`tdd restore tests/test_sub.py` puts back what the open turn froze")
+    assert "(`tdd restore tests/test_sub.py`), " in tripped.text
     assert not after_call(agent(green))
     assert not call(green, "echo '# x' >> calc.py")
     assert call(green, "echo agents >> tests/test_sub.py").put_back == ("tests/test_sub.py",)

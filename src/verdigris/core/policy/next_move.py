@@ -173,7 +173,7 @@ class TreeFacts:
     hindrance: str = ""
     """Why the suite does not run at all, with the cure."""
     drift: tuple[str, ...] = ()
-    """In green: oracle paths that differ from the frozen ones."""
+    """In green, and in a refactor: frozen paths that differ."""
     edited: bool = False
     """Something changed since the last verdict; in green, and no run saw a claimed test fail on it."""
     returned: bool = False
@@ -183,7 +183,7 @@ class TreeFacts:
     unclaimed: tuple[Unclaimed, ...] = ()
     """In red: source edits that no claim covers."""
     losses: tuple[str, ...] = ()
-    """In red: what the suite lost without a reason."""
+    """In red, and in a refactor: what the suite lost without a reason."""
     revised: frozenset[str] = frozenset()
     """Open reports whose test was revised since."""
     claimable: tuple[Red, ...] | Deny = ()
@@ -225,10 +225,9 @@ def next_move(state: WorktreeState, facts: TreeFacts = TreeFacts(), asker: Asker
         return finish_git(state, facts.in_progress, stuck=facts.stuck)
     if facts.hindrance:
         return facts.hindrance
-    if facts.drift and not suspended:
-        return f"`tdd restore {shell_words(*facts.drift[:_NAMED])}` puts back what the open turn froze"
     if state.open_cycle is not None and not suspended:
-        return cycles.next_step(state.open_cycle, turn=state.turn is not None)
+        back = f"`tdd restore {shell_words(*facts.drift[:_NAMED])}` puts back what the open turn froze"
+        return back if facts.drift else cycles.next_step(state.open_cycle, turn=state.turn is not None)
     match state.phase:
         case Phase.REFACTOR:
             return _next_in_refactor(state, facts)
@@ -240,6 +239,12 @@ def next_move(state: WorktreeState, facts: TreeFacts = TreeFacts(), asker: Asker
 
 def _next_in_refactor(state: WorktreeState, facts: TreeFacts) -> str:
     refused = state.refactor.refused if state.refactor else None
+    texts = [f"put {', '.join(facts.drift[:_NAMED])} back"] if facts.drift else []
+    if facts.losses:
+        lost = f"put back what {_files_of(facts.losses)[0]} lost"
+        return f"{', '.join((*texts, lost))}, {RESTRUCTURE}; {_give_up(facts.losses)}"
+    if texts:
+        return f"{texts[0]}, {RESTRUCTURE}"
     if refused is None:
         return RESTRUCTURE
     return JUDGE_ANEW if facts.edited else refused.next or RESTRUCTURE
@@ -252,15 +257,17 @@ def _next_in_green(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
         return f"wait: another agent has claimed {claimed}; go on when it has settled"
     if turn is not None and turn.suspended:
         return f"`tdd test {shell_words(*state.claims)}`{'' if turn.why else ' on the new baseline'}"
-    if facts.edited:
-        return (
-            "finish the source edits that came back, then `tdd settle`" if facts.returned else "`tdd settle`"
-        )
-    former = [
-        laid.id for laid in state.aside.values() if laid.paths and state.claims.keys() & set(laid.test_ids)
-    ]
-    back = f" (`tdd restore {former[-1]}` brings your former edits back)" if former else ""
-    return f"edit the claimed source{back}, then `tdd settle`"
+    texts = []
+    if drift := facts.drift[:_NAMED]:
+        frozen = f"as the open turn froze {'it' if len(drift) == 1 else 'them'}"
+        texts = [f"put {', '.join(drift)} back {frozen} (`tdd restore {shell_words(*drift)}`)"]
+    if not facts.edited:
+        laid = [each for each in state.aside.values() if state.claims.keys() & set(each.test_ids)]
+        former = [f" (`tdd restore {each.id}` brings your former edits back)" for each in laid if each.paths]
+        texts.append(f"edit the claimed source{''.join(former[-1:])}")
+    elif facts.returned:
+        texts.append("finish the source edits that came back")
+    return f"{', '.join(texts)}, then `tdd settle`" if texts else "`tdd settle`"
 
 
 def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
