@@ -76,8 +76,8 @@ class Dialogue:
         ended = work_on_task(self.session, task, resumed=resumed, notes="\n".join(self.notes))
         self.notes.clear()
         if ended.outcome == End.INTERRUPTED:
-            told = "cancelled; what it has changed so far stays: /diff shows it, /undo takes it back"
-            return CommandAnswer((told,), ended=ended)
+            line = "cancelled; what it has changed so far stays: /diff shows it, /undo takes it back"
+            return CommandAnswer((line,), ended=ended)
         return CommandAnswer(tuple(ended.text.rstrip().splitlines()), ended=ended)
 
 
@@ -135,16 +135,14 @@ class UndoPoint:
 def undo_points(session: Session) -> tuple[UndoPoint, ...]:
     """Before each task, and each state that a verdict accepted, without what was undone; the oldest first."""
     record, project = session.file.record, session.bench.project
-    found = [
-        UndoPoint(one.after, one.tree, one.ground, "before the task") for one in record.begun if one.tree
-    ]
+    points = [UndoPoint(t.after, t.tree, t.ground, "before the task") for t in record.begun if t.tree]
     for seq, event in events_since(project, record.start):
         match event:
             case Accepted():
-                found.append(UndoPoint(seq, event.after, event.after, f"when {event.test_id} was accepted"))
+                points.append(UndoPoint(seq, event.after, event.after, f"when {event.test_id} was accepted"))
             case RefactorEnded(verdict="accepted"):
-                found.append(UndoPoint(seq, event.tree, event.tree, "when the refactor was accepted"))
-    kept = (p for p in found if not any(since < p.seq <= until for since, until in record.undone))
+                points.append(UndoPoint(seq, event.tree, event.tree, "when the refactor was accepted"))
+    kept = (p for p in points if not any(since < p.seq <= until for since, until in record.undone))
     return tuple(sorted(kept, key=lambda point: point.seq))
 
 
@@ -152,7 +150,7 @@ def _undo(session: Session, _: str) -> CommandAnswer:
     """Restores the last accepted state, or that before the task; keeps what it takes back."""
     project = _person(session)
     now = project.workspace.snapshot()
-    point = next((one for one in reversed(undo_points(session)) if one.tree != now), None)
+    point = next((c for c in reversed(undo_points(session)) if c.tree != now), None)
     if point is None:
         return CommandAnswer(("nothing that this session changed is still there",))
     paths = lay_back(project, point.tree, f"undone by a person: back to {point.name}")
@@ -165,9 +163,9 @@ def _undo(session: Session, _: str) -> CommandAnswer:
     first = min((turn.number for turn in turns if turn.after >= point.seq), default=len(turns) + 1)
     session.file.add(Undone(first, point.seq, last_event(project)))
     kept = list(state.aside)[-1]
-    told = f"the worktree is as it was {point.name}; undone: {', '.join(paths)}, kept as {kept}"
+    line = f"the worktree is as it was {point.name}; undone: {', '.join(paths)}, kept as {kept}"
     note = f"The person has undone your work: all is as it was {point.name} ({', '.join(paths)})."
-    return CommandAnswer((told,), note=note)
+    return CommandAnswer((line,), note=note)
 
 
 def _restore(session: Session, rest: str) -> CommandAnswer:
@@ -179,8 +177,8 @@ def _restore(session: Session, rest: str) -> CommandAnswer:
     back = restore(project, rest)
     if isinstance(back, Deny):
         return _answer_denial(back)
-    told = f"brought back: {', '.join(back)}"
-    return CommandAnswer((told,), note=f"The person has {told}.")
+    line = f"brought back: {', '.join(back)}"
+    return CommandAnswer((line,), note=f"The person has {line}.")
 
 
 _BUDGET = "--sweep-files"
@@ -233,8 +231,8 @@ def _test_bug(session: Session, rest: str) -> CommandAnswer:
     reported = report_bug(project, [place], why, cwd=project.root)
     if isinstance(reported, Deny):
         return _answer_denial(reported)
-    told = f"{reported.bug}: {', '.join(reported.places)}: {why}"
-    return CommandAnswer((told,), note=f"The person reports a wrong test, {told}. Revise it.")
+    line = f"{reported.bug}: {', '.join(reported.places)}: {why}"
+    return CommandAnswer((line,), note=f"The person reports a wrong test, {line}. Revise it.")
 
 
 def _off(session: Session, rest: str) -> CommandAnswer:
@@ -259,10 +257,10 @@ def _compact(session: Session, _: str) -> CommandAnswer:
 def _cost(session: Session, _: str) -> CommandAnswer:
     record, spent = session.file.record, session.spent()
     money = "" if spent.money is None else f"; cost {spent.money:.4f}"
-    told = [f"{describe_usage(session.meter.usage)}{money}; {spent.seconds:.0f} s"]
+    lines = [f"{describe_usage(session.meter.usage)}{money}; {spent.seconds:.0f} s"]
     if record.openings > 1:
-        told.append(f"in all {record.openings} runs of the session: {describe_usage(record.usage)}")
-    return CommandAnswer(tuple(told))
+        lines.append(f"in all {record.openings} runs of the session: {describe_usage(record.usage)}")
+    return CommandAnswer(tuple(lines))
 
 
 def _model(session: Session, name: str) -> CommandAnswer:
@@ -270,9 +268,9 @@ def _model(session: Session, name: str) -> CommandAnswer:
     if not name:
         return CommandAnswer((f"{session.model.name} answers; /model PROVIDER:NAME lets another one go on",))
     session.choose_model(name)
-    told = [f"{session.model.name} answers from the next turn on"]
-    told += ["its tokens are counted at the prices in tdd.yaml"] if session.meter.cost is not None else []
-    return CommandAnswer(tuple(told))
+    lines = [f"{session.model.name} answers from the next turn on"]
+    lines += ["its tokens are counted at the prices in tdd.yaml"] if session.meter.cost is not None else []
+    return CommandAnswer(tuple(lines))
 
 
 def _help(_: Session, __: str) -> CommandAnswer:

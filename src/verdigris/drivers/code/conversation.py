@@ -93,12 +93,12 @@ def compact(conversation: Conversation, keep: Essentials, *, kept_tokens: int = 
     return replace(conversation, said=(start, *_newest(conversation.said, kept_tokens)))
 
 
-def _newest(said: Sequence[Message], tokens: int) -> Sequence[Message]:
+def _newest(messages: Sequence[Message], tokens: int) -> Sequence[Message]:
     """Begins at a reply, so that no answer is without its call."""
-    starts = [at for at, message in enumerate(said) if message.role == "assistant"]
+    starts = [at for at, message in enumerate(messages) if message.role == "assistant"]
     for at in starts:
-        if sum(estimate(_text(message)) for message in said[at:]) <= tokens:
-            return said[at:]
+        if sum(estimate(_text(message)) for message in messages[at:]) <= tokens:
+            return messages[at:]
     return ()
 
 
@@ -127,9 +127,9 @@ _STAY = "Your edits stay: repair them in your next reply."
 def in_tools(text: str) -> str:
     """Replaces commands of `tdd` by the model's tools; for those without a tool it names the shell."""
 
-    def name_tool(found: re.Match[str]) -> str:
-        tool = _TOOLS.get(found["verb"])
-        return f"shell {found[0]}" if tool is None else f"{tool}{found['rest'] or ''}"
+    def name_tool(match: re.Match[str]) -> str:
+        tool = _TOOLS.get(match["verb"])
+        return f"shell {match[0]}" if tool is None else f"{tool}{match['rest'] or ''}"
 
     return _COMMAND.sub(name_tool, text).replace("report it: tdd test-bug ", "report it: test_bug ")
 
@@ -155,12 +155,12 @@ def describe_run(
     `edit_claims`: an edit of source claims the present red, so that the model need not call `edit_claim`.
     """
     counts = Counter(run.status for run in tested.tests)
-    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no test was run"
+    summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no test was run"
     if tested.report is None:
-        told += " (seen before on this very tree)"
+        summary += " (seen before on this very tree)"
     elif tested.report.ended is not RunEnd.FINISHED:
-        told += f"; the run did not end as it should ({tested.report.ended})"
-    parts = [told if tested.phase == Phase.RED else f"{told}; phase {tested.phase}"]
+        summary += f"; the run did not end as it should ({tested.report.ended})"
+    parts = [summary if tested.phase == Phase.RED else f"{summary}; phase {tested.phase}"]
     report, hindrance = tested.report, tested.hindrance
     if report is not None and hindrance is not None and hindrance.cure:
         # What is there and cannot be loaded needs no advice about the test.
@@ -181,22 +181,22 @@ def describe_run(
 
 
 def _describe_stubs(stubs: Iterable[Stub]) -> list[str]:
-    found = [f"{stub.path}{' (new)' if stub.new else ''}:\n{stub.text.rstrip()}" for stub in stubs]
-    return ["The test needs names that source does not have. These stubs may be written:", *found] * bool(
-        found
+    texts = [f"{stub.path}{' (new)' if stub.new else ''}:\n{stub.text.rstrip()}" for stub in stubs]
+    return ["The test needs names that source does not have. These stubs may be written:", *texts] * bool(
+        texts
     )
 
 
 def describe_footer(judged: Settlement) -> str:
     """Leaves out the move that always follows an acceptance: the system text names it."""
-    said = judged.footer.removesuffix(f"; next: {FIRST_MOVE}") if judged.verdict.accepted else judged.footer
-    return in_tools(said)
+    footer = judged.footer.removesuffix(f"; next: {FIRST_MOVE}") if judged.verdict.accepted else judged.footer
+    return in_tools(footer)
 
 
 def _without_edits(judged: Settlement) -> str:
     """The footer without the edited paths, which the model knows."""
-    said = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
-    return describe_footer(replace(judged, footer=said))
+    footer = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
+    return describe_footer(replace(judged, footer=footer))
 
 
 def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: feedback.Quote) -> str:
@@ -210,7 +210,7 @@ def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: 
         closing = (
             f"That was the last try: your edits are set aside as {judged.aside}, and are in no file any more."
         )
-    told = feedback.describe_verdict(
+    text = feedback.describe_verdict(
         judged.verdict,
         judged.report,
         judged.output,
@@ -218,19 +218,19 @@ def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: 
         quote=quote,
         closing=closing,
     )
-    return f"{in_tools(told).strip()}\n{footer}"
+    return f"{in_tools(text).strip()}\n{footer}"
 
 
 def describe_law(state: WorktreeState) -> tuple[str, ...]:
     """Phase, claims, open reds, test-bugs and set-aside edits, a line each."""
-    found = [f"phase {state.phase}"]
-    found += [f"claimed {test_id}" for test_id in state.claims]
+    facts = [f"phase {state.phase}"]
+    facts += [f"claimed {test_id}" for test_id in state.claims]
     if state.refactor is not None and state.refactor.refused is not None:
-        found.append(str(state.refactor.refused))
+        facts.append(str(state.refactor.refused))
     if state.phase is Phase.RED:
-        found += [f"red {red.test_id}: {red.failure}" for red in state.valid_reds]
-    found += [f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()]
-    found += [
+        facts += [f"red {red.test_id}: {red.failure}" for red in state.valid_reds]
+    facts += [f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()]
+    facts += [
         f"set aside as {laid.id}: {', '.join(laid.paths)} ({laid.why})" for laid in state.aside.values()
     ]
-    return tuple(found)
+    return tuple(facts)

@@ -56,10 +56,10 @@ def read_plan(steps: Sequence[Mapping[str, Any]]) -> Plan | BadPlan:
         return BadPlan("A plan has at least one step.")
     if len(steps) > _MOST:
         return BadPlan(f"A plan has at most {_MOST} steps: make them larger, or plan the beginning only.")
-    made = tuple(_read_step(step) for step in steps)
-    if any(not step.title for step in made):
+    plan = tuple(_read_step(step) for step in steps)
+    if any(not step.title for step in plan):
         return BadPlan("Each step needs a title.")
-    return Plan(made)
+    return Plan(plan)
 
 
 def _read_step(step: Mapping[str, Any]) -> PlanStep:
@@ -71,23 +71,23 @@ def _read_step(step: Mapping[str, Any]) -> PlanStep:
 
 def lint_plan(plan: Plan, *, greenfield: bool = False) -> tuple[str, ...]:
     """Warnings about a plan, for the model and `tdd doctor`."""
-    found = [
+    faults = [
         f"step {number} has a test_id and no test_file_path: say in which file the test is to stand"
         for number, step in enumerate(plan.steps, 1)
         if step.test_id and not step.test_file_path
     ]
     if greenfield and plan.steps and not plan.steps[0].test_id:
-        found.append("there is no test here yet: step 1 has to write a failing test, so it needs a test_id")
-    return tuple(found)
+        faults.append("there is no test here yet: step 1 has to write a failing test, so it needs a test_id")
+    return tuple(faults)
 
 
 def colour_of(step: PlanStep, verdicts: Verdicts) -> Colour:
     """A step without a test is green if it was marked after an accepted refactor (`mark_step`)."""
     if not step.test_id:
         return "green" if step.marked else "none"
-    if any(_covers(step.test_id, one) for one in verdicts.reds):
+    if any(_covers(step.test_id, red) for red in verdicts.reds):
         return "red"
-    return "green" if any(_covers(step.test_id, one) for one in verdicts.accepted) else "none"
+    return "green" if any(_covers(step.test_id, accepted) for accepted in verdicts.accepted) else "none"
 
 
 def _covers(planned: str, test_id: str) -> bool:
@@ -131,8 +131,8 @@ def describe_plan(plan: Plan, verdicts: Verdicts) -> str:
 def count_steps(plan: Plan, verdicts: Verdicts) -> str:
     """Counts the steps by colour, on a line."""
     counts = Counter(colour_of(step, verdicts) for step in plan.steps)
-    told = [f"{counts[colour]} {colour}" for colour in ("green", "red") if counts[colour]]
-    return ", ".join((f"{len(plan.steps)} step{'s' * (len(plan.steps) > 1)}", *told))
+    parts = [f"{counts[colour]} {colour}" for colour in ("green", "red") if counts[colour]]
+    return ", ".join((f"{len(plan.steps)} step{'s' * (len(plan.steps) > 1)}", *parts))
 
 
 def open_steps(plan: Plan, verdicts: Verdicts) -> tuple[int, ...]:

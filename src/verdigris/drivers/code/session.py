@@ -140,25 +140,25 @@ class Session:
 
     def _take_turn(self, reply: ModelReply) -> SessionResult | None:
         """Answers every call; the last answer ends with the verdict on the turn."""
-        said = reply_message(reply)
-        if not said.calls and not said.content.strip():
+        message = reply_message(reply)
+        if not message.calls and not message.content.strip():
             return self._ask_again()
         self.empty = 0
-        self._open_turn(said)
-        if not said.calls:
-            told, result = self._stop(reply.text, finished=False)
-            self._say(*([Message("user", told)] if result is None else []))
+        self._open_turn(message)
+        if not message.calls:
+            note, result = self._stop(reply.text, finished=False)
+            self._say(*([Message("user", note)] if result is None else []))
             return result
-        for sent in said.calls:
+        for sent in message.calls:
             self.watch(CallMade(self.turns, self._name_call(sent), sent.name, sent.arguments))
         answers: list[ToolAnswer] = []
-        for call, sent in zip(reply.calls, said.calls, strict=True):
+        for call, sent in zip(reply.calls, message.calls, strict=True):
             if answers:
-                self._say(Message("tool", answers[-1].text, call_id=said.calls[len(answers) - 1].id))
+                self._say(Message("tool", answers[-1].text, call_id=message.calls[len(answers) - 1].id))
             answers.append(self._carry_out(call, sent, reply.finish))
-        told, result = self._close_turn(answers)
-        text = "\n".join(filter(None, (answers[-1].text, told)))
-        self._say(Message("tool", text, call_id=said.calls[-1].id))
+        note, result = self._close_turn(answers)
+        text = "\n".join(filter(None, (answers[-1].text, note)))
+        self._say(Message("tool", text, call_id=message.calls[-1].id))
         return result
 
     def _ask_again(self) -> SessionResult | None:
@@ -281,8 +281,8 @@ class Session:
                 return judged.text, result
         elif judged is not None:
             self._take_verdict(judged)
-        told, result = self._conclude(summary, finished=finished)
-        return "\n".join(filter(None, (judged.text if judged else "", told))), result
+        note, result = self._conclude(summary, finished=finished)
+        return "\n".join(filter(None, (judged.text if judged else "", note))), result
 
     def _judge_open(self) -> TurnVerdict | None:
         """The verdict on edits of an open turn or refactor that were not judged yet."""
@@ -308,8 +308,8 @@ class Session:
         if reply.open and sends_back and reply.open != self.open_told and self.stops < STOPS:
             self.stops, self.open_told = self.stops + 1, reply.open
             return in_tools(reply.text or self._describe_open(reply)), None
-        if not reply.open and (told := self._tell_open_steps() or self._tell_failed_edit()):
-            return told, None
+        if not reply.open and (note := self._tell_open_steps() or self._tell_failed_edit()):
+            return note, None
         return in_tools(reply.note), self._end(summary, reply)
 
     def _describe_open(self, reply: Reply) -> str:
@@ -324,10 +324,10 @@ class Session:
 
     def _tell_failed_edit(self) -> str:
         """Reminds of an edit that failed, once, if it was the only thing that was tried."""
-        told = ("the last edit failed",)
-        if not self.failed_edit or self.open_told == told or self.account().files:
+        reasons = ("the last edit failed",)
+        if not self.failed_edit or self.open_told == reasons or self.account().files:
             return ""
-        self.open_told = told
+        self.open_told = reasons
         about = f"your last edit, of {self.failed_edit}, failed"
         return f"Nothing changed: {about}. Repair it; or stop again, and say why."
 

@@ -255,7 +255,7 @@ def find_session(repo: Repository, name: str) -> str:
     names = [path.stem for path in _session_paths(repo)]
     if not name and names:
         return names[-1]
-    matching = [one for one in names if name and one.startswith(name)]
+    matching = [s for s in names if name and s.startswith(name)]
     if len(matching) == 1:
         return matching[0]
     if not names:
@@ -266,18 +266,18 @@ def find_session(repo: Repository, name: str) -> str:
 
 def _session_paths(repo: Repository) -> list[Path]:
     """Sorted by the time of the last write."""
-    found = [path for path in (repo.private / FOLDER).glob("*.jsonl") if _NAME.fullmatch(path.stem)]
-    return sorted(found, key=lambda path: path.stat().st_mtime_ns)
+    paths = [path for path in (repo.private / FOLDER).glob("*.jsonl") if _NAME.fullmatch(path.stem)]
+    return sorted(paths, key=lambda path: path.stat().st_mtime_ns)
 
 
 def describe_sessions(repo: Repository, most: int = 50) -> list[tuple[str, float, str]]:
     """Name, time of the last entry and first task, the newest first; skips files that cannot be read."""
-    found = []
+    lines = []
     for path in reversed(_session_paths(repo)[-most:]):
         with suppress(UserError):
             tasks = fold_session(path).tasks
-            found.append((path.stem, path.stat().st_mtime, tasks[0] if tasks else ""))
-    return found
+            lines.append((path.stem, path.stat().st_mtime, tasks[0] if tasks else ""))
+    return lines
 
 
 def note_current(repo: Repository, name: str) -> None:

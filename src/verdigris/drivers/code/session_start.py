@@ -102,13 +102,13 @@ def open_session(
         role_models = held.enter_context(_open_models(settings, options, project, watch))
         held.enter_context(hold_alone(project.repo.lock(CLIENT), busy, wait))
         note_current(project.repo, name)
-        told = scrub_events(watch, role_models.scrub)
+        watcher = scrub_events(watch, role_models.scrub)
         session = _make_session(
             project,
             SessionFile(project.repo, name, role_models.scrub),
             role_models,
             settings,
-            told,
+            watcher,
             options.model,
         )
         session.limits = replace(limits, tokens=limits.tokens or settings.tokens)
@@ -217,14 +217,14 @@ def _spoken_name(role_models: RoleModels) -> str:
 
 def _instructions(root: Path) -> Iterator[tuple[str, str]]:
     """The repository's files for agents; equal texts under several names are shown once."""
-    told: set[str] = set()
+    shown: set[str] = set()
     for name in INSTRUCTIONS:
         try:
             text = as_text((root / name).read_bytes()) or ""
         except OSError:
             continue
-        if text.strip() and text not in told:
-            told.add(text)
+        if text.strip() and text not in shown:
+            shown.add(text)
             yield name, text
 
 
@@ -256,9 +256,9 @@ def begin_session(
 def _take_baseline(session: Session) -> None:
     """A suite that does not run is said before anything is worked on."""
     project = replace(session.bench.project, actor=Actor(client=CLIENT))
-    told = known_baseline(project) if session.bench.has_tests() else project.state().suite
+    health = known_baseline(project) if session.bench.has_tests() else project.state().suite
     if project.state().hindrance is not None:
-        session.watch(Noted(told))
+        session.watch(Noted(health))
 
 
 def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: str = "") -> SessionEnded:
@@ -275,14 +275,14 @@ def begin_refactor(session: Session, *, uncovered: bool, sweep: Sweep | None) ->
     begun = refactor.begin(person, uncovered=uncovered)
     if isinstance(begun, Deny):
         raise UserError(begun.reason, hint=begun.next)
-    told = f"a refactor is open: {begun.passed} tests pass, {begun.failed} do not"
+    line = f"a refactor is open: {begun.passed} tests pass, {begun.failed} do not"
     if uncovered:
-        told += "; lines that no test runs may be added (--uncovered)"
+        line += "; lines that no test runs may be added (--uncovered)"
     if sweep is not None:
         session.file.add(entries.SweepBegan(sweep))
         session.bench.sweep = sweep
-        told += f"; it may touch {sweep.files} files of {', '.join(sweep.globs)} (--sweep)"
-    session.watch(Noted(told))
+        line += f"; it may touch {sweep.files} files of {', '.join(sweep.globs)} (--sweep)"
+    session.watch(Noted(line))
 
 
 def _facts(session: Session, *, resumed: bool) -> str:

@@ -93,8 +93,8 @@ class TreeObjects:
         """Returns None if there is no such commit."""
         with suppress(Elsewhere):
             return Objects(self._git.git_dir).tree_of(commit)
-        found = self._git.call("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
-        return os.fsdecode(found.stdout).strip() if commit and found.code == 0 else None
+        answer = self._git.call("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+        return os.fsdecode(answer.stdout).strip() if commit and answer.code == 0 else None
 
     def has_all(self, tree: str) -> bool:
         """Whether the tree can be read, with all folders and files in it."""
@@ -108,8 +108,8 @@ class TreeObjects:
             return False
         about = (line.partition(b"\t")[0].split(b" ") for line in listed.stdout.split(b"\0") if line)
         names = b"".join(name + b"\n" for _, kind, name in about if kind != b"commit")
-        found = self._git.run("cat-file", "--batch-check=%(objecttype)", stdin=names)
-        if b" missing\n" in found:
+        answer = self._git.run("cat-file", "--batch-check=%(objecttype)", stdin=names)
+        if b" missing\n" in answer:
             return False
         self._whole.add(tree)
         return True
@@ -194,14 +194,14 @@ class RepositoryName:
 
 def name_repository(repo: Repository, given: str) -> RepositoryName:
     """Reads the remote `origin`; credentials in its address are left out."""
-    asked = users_git(repo).call("config", "--get", "remote.origin.url")
-    remote = _CREDENTIALS.sub("", os.fsdecode(asked.stdout).strip()) if asked.code == 0 else ""
-    found = _REMOTE.search(remote)
+    answer = users_git(repo).call("config", "--get", "remote.origin.url")
+    remote = _CREDENTIALS.sub("", os.fsdecode(answer.stdout).strip()) if answer.code == 0 else ""
+    match = _REMOTE.search(remote)
     folder = (repo.common_dir.parent if repo.common_dir.name == ".git" else repo.root).name
     remote = remote if "://" in remote or re.match(r"[\w.-]+@[\w.-]+:", remote) else ""
     if given:
         return RepositoryName(given, remote)
-    named = f"{found['owner']}/{found['name']}" if found and remote else f"local/{folder}"
+    named = f"{match['owner']}/{match['name']}" if match and remote else f"local/{folder}"
     return RepositoryName(named, remote)
 
 

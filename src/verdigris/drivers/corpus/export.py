@@ -71,18 +71,18 @@ def gather(start: Path, options: ExportOptions) -> CorpusContents:
     repo = find_repository(start)
     named = name_repository(repo, options.name)
     with open_objects(repo) as objects:
-        found = CorpusContents()
+        contents = CorpusContents()
         sessions = Sessions(repo)
         if options.log:
-            found += read_log(repo, objects, named, sessions)
+            contents += read_log(repo, objects, named, sessions)
         for path in options.audits:
-            found += read_audit(path, objects, named)
-    triples = _without_twins(found.triples)
+            contents += read_audit(path, objects, named)
+    triples = _without_twins(contents.triples)
     return replace(
-        found,
+        contents,
         triples=triples,
         trajectories=tuple(sessions.trajectories(triples)),
-        left_out=(*found.left_out, *sessions.left_out),
+        left_out=(*contents.left_out, *sessions.left_out),
     )
 
 

@@ -55,15 +55,15 @@ class ReplayRequest:
     """For one triple."""
 
 
-def verify_corpus(start: Path, asked: ReplayRequest) -> Iterator[ReplayedTriple]:
-    triples = list(read_triples(asked.folder))
-    known = {triple.id for triple in triples}
-    if unknown := [name for name in asked.ids if name not in known]:
+def verify_corpus(start: Path, request: ReplayRequest) -> Iterator[ReplayedTriple]:
+    triples = list(read_triples(request.folder))
+    ids = {triple.id for triple in triples}
+    if unknown := [name for name in request.ids if name not in ids]:
         raise UserError(f"the corpus has no triple {unknown[0]}.", hint="its lines and rows name their ids")
-    wanted = [triple for triple in triples if not asked.ids or triple.id in asked.ids]
+    wanted = [triple for triple in triples if not request.ids or triple.id in request.ids]
     with open_objects(find_repository(start)) as objects:
-        for triple in sorted(wanted, key=lambda one: one.id):
-            yield replay_triple(objects, triple, asked.seconds)
+        for triple in sorted(wanted, key=lambda t: t.id):
+            yield replay_triple(objects, triple, request.seconds)
 
 
 def read_triples(folder: Path) -> Iterator[Triple]:
@@ -96,9 +96,9 @@ def replay_triple(objects: TreeObjects, triple: Triple, seconds: float) -> Repla
         raise
     except VerdigrisError as error:
         return ReplayedTriple(triple.id, ReplayAnswer.UNVERIFIED, error.message)
-    told = f"{len(triple.reds)} red before and green after"
+    summary = f"{len(triple.reds)} red before and green after"
     beside = f", {len(triple.passing)} more pass" if triple.passing else ""
-    return ReplayedTriple(triple.id, ReplayAnswer.HOLDS, f"{told}{beside}")
+    return ReplayedTriple(triple.id, ReplayAnswer.HOLDS, f"{summary}{beside}")
 
 
 def _patch_fault(objects: TreeObjects, triple: Triple) -> str:
@@ -116,8 +116,8 @@ def _patch_fault(objects: TreeObjects, triple: Triple) -> str:
     against, commit_tree = triple.against_commit, objects.tree_of(triple.base_commit)
     if against is None or commit_tree is None:
         return ""
-    made = objects.apply(commit_tree, against.tests, against.source)
-    return "" if made == triple.green_tree else "its patches against the commit do not make its green tree"
+    applied = objects.apply(commit_tree, against.tests, against.source)
+    return "" if applied == triple.green_tree else "its patches against the commit do not make its green tree"
 
 
 def _red_fault(runs: TestRuns, triple: Triple) -> str:
@@ -126,13 +126,12 @@ def _red_fault(runs: TestRuns, triple: Triple) -> str:
     judged = judge_reds(runs.at(triple.red_tree), report, triple.red_tree, names)
     reds = {red.id: red for red in judged.values()}
     for red in triple.reds:
-        seen = reds.get(red.id) or reds.get(red.native)
-        if seen is None:
+        result = reds.get(red.id) or reds.get(red.native)
+        if result is None:
             return f"{red.native} is not red before the edit"
-        if not seen.valid:
-            return (
-                f"{red.native} is red for another reason before the edit: {seen.why} {seen.message}".strip()
-            )
+        if not result.valid:
+            reason = f"{result.why} {result.message}"
+            return f"{red.native} is red for another reason before the edit: {reason}".strip()
     return ""
 
 
@@ -149,4 +148,4 @@ def _passes(report: TestReport, native: str) -> bool:
 
 
 def summarise(replayed: Sequence[ReplayedTriple]) -> dict[str, int]:
-    return {str(answer): sum(one.answer is answer for one in replayed) for answer in ReplayAnswer}
+    return {str(answer): sum(replay.answer is answer for replay in replayed) for answer in ReplayAnswer}

@@ -141,8 +141,8 @@ def find_secrets(parts: Iterable[TextPart]) -> Iterator[tuple[TextPart, str, int
         for part in parts:
             path = folder / f"text{PurePosixPath(part.file).suffix}"
             path.write_text("\n".join(part.lines), "utf-8", "replace")
-            found = {(one.type, one.line_number, one.secret_value or "") for one in scan_file(str(path))}
-            for kind, number, secret in sorted(found):
+            secrets = {(s.type, s.line_number, s.secret_value or "") for s in scan_file(str(path))}
+            for kind, number, secret in sorted(secrets):
                 if secret:
                     yield part, kind, number, secret
             path.unlink()
@@ -183,8 +183,8 @@ def _texts_in(text: str) -> Iterator[str]:
 def _files_of_lines(file: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     path = file
     for line in lines:
-        if found := _SECTION.match(line):
-            path = found["path"]
+        if match := _SECTION.match(line):
+            path = match["path"]
         yield path, line
 
 
@@ -203,8 +203,8 @@ def _readable(text: str) -> str:
 
 def _map_texts(gathered: CorpusContents, change: Callable[[str, str], str]) -> CorpusContents:
     triples = tuple(_map_triple(triple, change) for triple in gathered.triples)
-    known = {triple.id: triple for triple in triples}
-    paths = tuple(_map_trajectory(one, known, change) for one in gathered.trajectories)
+    by_id = {triple.id: triple for triple in triples}
+    paths = tuple(_map_trajectory(t, by_id, change) for t in gathered.trajectories)
     return replace(gathered, triples=triples, trajectories=paths)
 
 
@@ -228,20 +228,20 @@ def _map_triple(triple: Triple, change: Callable[[str, str], str]) -> Triple:
 
 
 def _map_trajectory(
-    trajectory: Trajectory, known: dict[str, Triple], change: Callable[[str, str], str]
+    trajectory: Trajectory, by_id: dict[str, Triple], change: Callable[[str, str], str]
 ) -> Trajectory:
     place = f"session {trajectory.session}"
 
     def scrub_message(message: Message) -> Message:
-        calls = tuple(replace(one, arguments=change(place, one.arguments)) for one in message.calls)
+        calls = tuple(replace(call, arguments=change(place, call.arguments)) for call in message.calls)
         return replace(message, content=change(place, message.content), calls=calls)
 
-    def scrub_spoken(one: Spoken) -> Spoken:
-        return replace(one, message=scrub_message(one.message))
+    def scrub_spoken(spoken: Spoken) -> Spoken:
+        return replace(spoken, message=scrub_message(spoken.message))
 
     return replace(
         trajectory,
         prefix=tuple(map(scrub_message, trajectory.prefix)),
         spoken=tuple(map(scrub_spoken, trajectory.spoken)),
-        triples=tuple(known[one.id] for one in trajectory.triples),
+        triples=tuple(by_id[t.id] for t in trajectory.triples),
     )

@@ -109,9 +109,9 @@ def accepted_turns(records: Iterator[Record]) -> Iterator[AcceptedTurn]:
                 findings[f"{record.worktree} {event.turn}"] = event.findings
             case Settled() if event.verdict == ACCEPTED:
                 here = before.of(record.worktree)
-                told = findings.get(f"{record.worktree} {event.turn}", ())
+                concerns = findings.get(f"{record.worktree} {event.turn}", ())
                 configuration = here.configuration or before.configuration
-                open_turn = AcceptedTurn(record, event, here, (), (), told, None, configuration)
+                open_turn = AcceptedTurn(record, event, here, (), (), concerns, None, configuration)
             case _ if open_turn is not None:
                 open_turn = _with_event(open_turn, event, reds)
     if open_turn is not None:
@@ -189,7 +189,7 @@ def _passing(turn: AcceptedTurn, objects: TreeObjects, claimed: frozenset[str]) 
     """Returns tests that passed in the suite before and in the verdict's; none if one of both was not run."""
     if turn.suite is None or turn.before.baseline is None:
         return ()
-    records = (objects.blob(one.record) for one in (turn.before.baseline, turn.suite))
+    records = (objects.blob(run.record) for run in (turn.before.baseline, turn.suite))
     before, after = ({} if data is None else json.loads(data) for data in records)
     both = (name for name, status in after.items() if status == before.get(name) == "pass")
     return tuple(sorted(name for name in both if name not in claimed))
@@ -222,14 +222,14 @@ def _triple_of_unit(
     for tree in (unit.before, unit.after):
         if not objects.has_all(tree):
             raise NoTripleMade(f"this repository has not the tree {tree}, or not all of it")
-    found = configure(objects.folder, objects.project.workspace, objects.project.root, unit.after)
+    configuration = configure(objects.folder, objects.project.workspace, objects.project.root, unit.after)
     valid = [red for red in unit.reds if red.valid]
     reds = tuple(map(_proof_of_red, valid))
-    red_tree = _red_tree(objects, found, unit, valid)
+    red_tree = _red_tree(objects, configuration, unit, valid)
     natives = [red.native for red in reds]
     commit = report.base if report.squash else next(iter(unit.commit.parents), "")
     commit = commit if objects.tree_of(commit) == unit.before else ""
-    stack = stack_of(found.settings.stacks, split_id(natives[0]).path)
+    stack = stack_of(configuration.settings.stacks, split_id(natives[0]).path)
     return Triple(
         id=triple_id(named.name, red_tree, unit.after, natives),
         task=task_of_tests(named.name, natives),
@@ -244,11 +244,13 @@ def _triple_of_unit(
         passing=unit.passing,
         test_patch=objects.patch(unit.before, red_tree),
         patch=objects.patch(red_tree, unit.after),
-        against_commit=patches_against(objects, found.classes, unit.before, unit.after) if commit else None,
+        against_commit=patches_against(objects, configuration.classes, unit.before, unit.after)
+        if commit
+        else None,
         verdict=str(unit.outcome),
         liveness=_unit_liveness(report, unit),
         weakening=tuple(f"{lost.path}:{lost.line}: {lost.kind}" for lost in unit.weakened),
-        concerns=tuple(f"{one.path}:{one.line}: {one.kind}: {one.what}" for one in unit.concerns),
+        concerns=tuple(f"{c.path}:{c.line}: {c.kind}: {c.what}" for c in unit.concerns),
         environment=unit.environment,
         language=stack.language,
         runner=stack.runner,
@@ -258,14 +260,17 @@ def _triple_of_unit(
     )
 
 
-def _red_tree(objects: TreeObjects, found: UnitConfiguration, unit: UnitReport, reds: list[RedTest]) -> str:
+def _red_tree(
+    objects: TreeObjects, configuration: UnitConfiguration, unit: UnitReport, reds: list[RedTest]
+) -> str:
     """Returns the tests of after over the source of before, with the stubs that the audit made."""
-    project = replace(objects.project, settings=found.settings, configured=found.classes)
+    project = replace(objects.project, settings=configuration.settings, configured=configuration.classes)
     changed = [change.path for change in objects.changes(unit.before, unit.after)]
     tests = [
         path
         for path in changed
-        if classify(path, found.classes) in ORACLE or holds_tests(path, classify(path, found.classes))
+        if classify(path, configuration.classes) in ORACLE
+        or holds_tests(path, classify(path, configuration.classes))
     ]
     laid = lay_tests(project, unit.before, unit.after, tests)
     stubbed = objects.apply(laid, *dict.fromkeys(red.stub for red in reds if red.stub))

@@ -101,11 +101,11 @@ def die_with_parent() -> None:
 def main() -> int:
     starter = os.getppid()
     die_with_parent()
-    told: Any = json.loads(sys.stdin.buffer.read())
+    task: Any = json.loads(sys.stdin.buffer.read())
     if os.getppid() != starter:  # the starter died before Linux would tell us
         return NO_RESULT
     try:
-        judged = carry_out(from_json(Errand, told))
+        judged = carry_out(from_json(Errand, task))
     except (VerdigrisError, OSError) as error:
         sys.stdout.write(f"{error}\n")
         return NO_RESULT

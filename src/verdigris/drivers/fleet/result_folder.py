@@ -36,10 +36,10 @@ class ResultFolder:
     def read(self, unit: FleetUnit) -> dict[str, Any] | None:
         """Returns the unit's result; None if there is none that can be read, so that the unit runs again."""
         try:
-            found = json.loads(self._file(RESULTS, unit).read_bytes())
+            result = json.loads(self._file(RESULTS, unit).read_bytes())
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+        return result if isinstance(result, dict) and result.get("schema") == SCHEMA else None
 
     def keep(self, unit: FleetUnit, judged: UnitEnd, exit_code: int) -> None:
         """Writes a result whole or not at all. The first wins: a lost carrier may still end."""
@@ -75,9 +75,9 @@ class ResultFolder:
     def summarise(self, units: Iterable[FleetUnit]) -> FleetSummary:
         summary = FleetSummary()
         for unit in units:
-            found = self.read(unit)
-            summary = summary.with_result(unit, found)
-            for left in (self.path / RESULTS).glob(f".{unit.key}.*") if found else ():
+            result = self.read(unit)
+            summary = summary.with_result(unit, result)
+            for left in (self.path / RESULTS).glob(f".{unit.key}.*") if result else ():
                 left.unlink(missing_ok=True)  # of a carrier that was killed while it wrote
         self._replace(self.path / SUMMARY, summary.document())
         return summary
@@ -109,15 +109,15 @@ class FleetSummary:
     """Units without an answer."""
 
     def with_result(self, unit: FleetUnit, result: dict[str, Any] | None) -> FleetSummary:
-        found = result or {"outcome": UnitOutcome.INFRASTRUCTURE}
-        verdict = found["outcome"] == UnitOutcome.VERDICT
-        told = tuple(f"{unit.kind} {answer}" for answer in found.get("answers", ())) if verdict else ()
+        outcome = result or {"outcome": UnitOutcome.INFRASTRUCTURE}
+        verdict = outcome["outcome"] == UnitOutcome.VERDICT
+        answers = tuple(f"{unit.kind} {answer}" for answer in outcome.get("answers", ())) if verdict else ()
         return FleetSummary(
             self.units + 1,
-            (*self.verdicts, *told),
-            self.negative + (verdict and found.get("exit_code") != 0),
-            self.unverified + (found["outcome"] == UnitOutcome.UNVERIFIED),
-            self.infrastructure + (found["outcome"] == UnitOutcome.INFRASTRUCTURE),
+            (*self.verdicts, *answers),
+            self.negative + (verdict and outcome.get("exit_code") != 0),
+            self.unverified + (outcome["outcome"] == UnitOutcome.UNVERIFIED),
+            self.infrastructure + (outcome["outcome"] == UnitOutcome.INFRASTRUCTURE),
         )
 
     def document(self) -> dict[str, Any]:

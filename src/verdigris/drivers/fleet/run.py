@@ -63,11 +63,11 @@ class LocalEngine:
         self._running: list[tuple[Errand, subprocess.Popen[bytes], Any]] = []
 
     def submit(self, errand: Errand) -> None:
-        said = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the carrier has ended
+        output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the carrier has ended
         carrier = subprocess.Popen(
-            start_words(), stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True
+            start_words(), stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True
         )
-        self._running.append((errand, carrier, said))
+        self._running.append((errand, carrier, output))
         if carrier.stdin is not None:
             try:
                 carrier.stdin.write(render_errand(errand))
@@ -77,21 +77,21 @@ class LocalEngine:
 
     def wait(self) -> Carried:
         while True:
-            for one in self._running:
-                errand, carrier, said = one
+            for running in self._running:
+                errand, carrier, output = running
                 if carrier.poll() is not None:
-                    self._running.remove(one)
-                    said.seek(0)
-                    words = os.fsdecode(said.read())[-_SAID:].strip()
-                    said.close()
+                    self._running.remove(running)
+                    output.seek(0)
+                    words = os.fsdecode(output.read())[-_SAID:].strip()
+                    output.close()
                     return Carried(errand, _describe_end(carrier.returncode, words))
             time.sleep(_PAUSE)
 
     def close(self) -> None:
-        for _, carrier, said in self._running:
+        for _, carrier, output in self._running:
             carrier.kill()
             carrier.wait()
-            said.close()
+            output.close()
         self._running = []
 
 
@@ -182,21 +182,21 @@ class FleetWatcher(Protocol):
     def on_loss(self, unit: FleetUnit, why: str, *, again: bool) -> None: ...
 
 
-def prepare_units(asked: FleetRequest) -> tuple[FleetUnit, ...]:
+def prepare_units(request: FleetRequest) -> tuple[FleetUnit, ...]:
     """Returns the units of this shard; a wrong line is an error before anything runs."""
     try:
-        text = asked.tasks.read_text("utf-8")
+        text = request.tasks.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(
-            f"the tasks {asked.tasks} cannot be read: {error}", hint="name a file of JSON lines"
+            f"the tasks {request.tasks} cannot be read: {error}", hint="name a file of JSON lines"
         ) from None
-    return choose_shard(read_units(text, str(asked.tasks.resolve().parent)), *asked.shard)
+    return choose_shard(read_units(text, str(request.tasks.resolve().parent)), *request.shard)
 
 
 def run_fleet(
-    asked: FleetRequest, units: Sequence[FleetUnit], engine: Engine, watcher: FleetWatcher
+    request: FleetRequest, units: Sequence[FleetUnit], engine: Engine, watcher: FleetWatcher
 ) -> FleetSummary:
-    folder = ResultFolder(asked.out.resolve())
+    folder = ResultFolder(request.out.resolve())
     folder.prepare()
     waiting = deque(unit for unit in units if folder.read(unit) is None)
     watcher.began(len(units), len(units) - len(waiting))
@@ -205,17 +205,17 @@ def run_fleet(
     try:
         while waiting or on_their_way:
             while waiting and on_their_way < engine.jobs:
-                engine.submit(Errand(waiting.popleft(), str(folder.path), asked.seconds, asked.tdd))
+                engine.submit(Errand(waiting.popleft(), str(folder.path), request.seconds, request.tdd))
                 on_their_way += 1
             carried = engine.wait()
             on_their_way -= 1
             unit = carried.errand.unit
-            found = folder.read(unit)
-            if found is not None:
-                watcher.on_end(unit, ", ".join(found["answers"]) or found["outcome"])
+            result = folder.read(unit)
+            if result is not None:
+                watcher.on_end(unit, ", ".join(result["answers"]) or result["outcome"])
                 continue
             tries[unit.key] += 1
-            again = tries[unit.key] < asked.attempts
+            again = tries[unit.key] < request.attempts
             watcher.on_loss(unit, carried.why, again=again)
             if again:
                 waiting.append(unit)

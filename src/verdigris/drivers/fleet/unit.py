@@ -74,36 +74,36 @@ _EXAMPLE = 'a line is such as {"kind": "audit", "repo": "PATH", "commit": "ID"};
 
 def _read_unit(number: int, line: str, folder: str) -> FleetUnit:
     try:
-        asked = json.loads(line)
+        task = json.loads(line)
     except ValueError as error:
         raise UserError(f"line {number} of the tasks is not JSON: {error}.", hint=_EXAMPLE) from None
-    if not isinstance(asked, dict) or asked.get("kind") not in _FIELDS:
+    if not isinstance(task, dict) or task.get("kind") not in _FIELDS:
         kinds = ", ".join(_FIELDS)
         raise UserError(f"line {number} of the tasks has no known kind.", hint=f"kind is one of {kinds}")
-    kind = asked["kind"]
+    kind = task["kind"]
     needed = ("repo", *_FIELDS[kind])
-    missing = [name for name in needed if not isinstance(asked.get(name), str) or not asked[name]]
+    missing = [name for name in needed if not isinstance(task.get(name), str) or not task[name]]
     if missing:
         raise UserError(f"line {number} of the tasks lacks {missing[0]!r}, a text.", hint=_EXAMPLE)
-    if unknown := sorted(asked.keys() - {"kind", *needed} - _OPTIONAL[kind]):
+    if unknown := sorted(task.keys() - {"kind", *needed} - _OPTIONAL[kind]):
         raise UserError(f"line {number} of the tasks has {unknown[0]!r}, which is not known.", hint=_EXAMPLE)
-    options = asked.get("options", [])
-    if not isinstance(options, list) or not all(isinstance(one, str) for one in options):
+    options = task.get("options", [])
+    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
         raise UserError(f"line {number} of the tasks: `options` is not a list of texts.", hint=_EXAMPLE)
-    if not isinstance(asked.get("steps", 1), int):
+    if not isinstance(task.get("steps", 1), int):
         raise UserError(f"line {number} of the tasks: `steps` is not a number.", hint=_EXAMPLE)
-    repo = _absolute(folder, asked["repo"])
-    return FleetUnit(answer_key(asked), kind, repo, _words(asked, options, folder), asked)
+    repo = _absolute(folder, task["repo"])
+    return FleetUnit(answer_key(task), kind, repo, _words(task, options, folder), task)
 
 
-def _words(asked: Mapping[str, Any], options: list[str], folder: str) -> tuple[str, ...]:
-    match asked:
+def _words(task: Mapping[str, Any], options: list[str], folder: str) -> tuple[str, ...]:
+    match task:
         case {"kind": "audit", "commit": str(commit)}:
             return ("audit", "--json", *options, "--", commit)
         case {"kind": "replay", "corpus": str(corpus), "id": str(name)}:
             return ("corpus", "verify", "--json", "--id", name, *options, "--", _absolute(folder, corpus))
         case _:
-            steps = ("--steps", str(asked["steps"])) if "steps" in asked else ()
+            steps = ("--steps", str(task["steps"])) if "steps" in task else ()
             return ("run", "--json", *steps, *options)
 
 
@@ -156,9 +156,9 @@ def _complaint(report: Any, error: str) -> str:
 def _answers(unit: FleetUnit, report: Any) -> list[str]:
     match unit.kind, report:
         case "audit", {"units": list(units)}:
-            return [str(one.get("outcome", "")) for one in units if isinstance(one, dict)] or ["no-code"]
+            return [str(unit.get("outcome", "")) for unit in units if isinstance(unit, dict)] or ["no-code"]
         case "replay", {"triples": list(triples)}:
-            return [str(one.get("answer", "")) for one in triples if isinstance(one, dict)]
+            return [str(triple.get("answer", "")) for triple in triples if isinstance(triple, dict)]
         case _, {"outcome": str(outcome)}:
             return [outcome]
         case _, {"event": str(event)}:
@@ -171,8 +171,8 @@ def strip_volatile(document: Any) -> Any:
     """Drops times, so that the same unit gives the same result whenever it ran."""
     match document:
         case dict():
-            return {name: strip_volatile(one) for name, one in document.items() if name not in _VOLATILE}
+            return {name: strip_volatile(item) for name, item in document.items() if name not in _VOLATILE}
         case list():
-            return [strip_volatile(one) for one in document]
+            return [strip_volatile(item) for item in document]
         case _:
             return document

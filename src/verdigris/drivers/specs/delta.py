@@ -74,23 +74,23 @@ def is_delta(text: str) -> bool:
 def read_delta(text: str) -> tuple[DeltaEntry, ...]:
     """Reads entries in the order of the text; a spec that is no delta has none."""
     page, raw = read_page(text), split_lines(text)
-    found: list[DeltaEntry] = []
+    entries: list[DeltaEntry] = []
     for operation, start, end in _sections(page):
         lines = page.lines[start:end]
         if operation == "renamed":
-            found += _read_renames(page, start, end)
+            entries += _read_renames(page, start, end)
             continue
         heads = [line for line in lines if line.heading and line.level <= _LEVEL]
         for line in heads:
             if line.heading and (name := _NAMED.fullmatch(line.heading.text)):
-                below = (one.number - 1 for one in heads if one.number > line.number)
+                below = (h.number - 1 for h in heads if h.number > line.number)
                 last = next(below, lines[-1].number)
                 body = _after(raw[line.number : last]) if operation != "removed" else ()
-                found.append(DeltaEntry(operation, name[1].strip(), line.number, body=body))
+                entries.append(DeltaEntry(operation, name[1].strip(), line.number, body=body))
         if operation == "removed":
             items = ((item.first, _NAMED.fullmatch(strip_emphasis(item.text))) for item in list_items(lines))
-            found += [DeltaEntry(operation, name[1].strip(" `"), at) for at, name in items if name]
-    return tuple(found)
+            entries += [DeltaEntry(operation, name[1].strip(" `"), at) for at, name in items if name]
+    return tuple(entries)
 
 
 def unread_headings(text: str) -> tuple[int, ...]:
@@ -108,22 +108,22 @@ def _sections(page: MarkdownPage) -> Iterator[tuple[Operation, int, int]]:
     heads = [n for n, line in enumerate(page.lines) if 0 < line.level < _LEVEL]
     for at in heads:
         heading = page.lines[at].heading
-        found = heading and _SECTION.fullmatch(heading.text)
-        if found:
+        match = heading and _SECTION.fullmatch(heading.text)
+        if match:
             end = next((n for n in heads if n > at), len(page.lines))
-            yield next(one for one in OPERATIONS if one == found[1].casefold()), at + 1, end
+            yield next(o for o in OPERATIONS if o == match[1].casefold()), at + 1, end
 
 
 def _read_renames(page: MarkdownPage, start: int, end: int) -> Iterator[DeltaEntry]:
     old, at = "", 0
     for item in list_items(page.lines[start:end]):
         for number, text in enumerate(item.text.split("\n"), item.first):
-            found = _RENAME.fullmatch(text.lstrip("-*+ ").strip())
-            if not found:
+            match = _RENAME.fullmatch(text.lstrip("-*+ ").strip())
+            if not match:
                 continue
-            named = _NAMED.fullmatch(strip_emphasis(found[2]))
-            name = (named[1] if named else strip_emphasis(found[2])).strip(" `")
-            if found[1].casefold() == "from":
+            named = _NAMED.fullmatch(strip_emphasis(match[2]))
+            name = (named[1] if named else strip_emphasis(match[2])).strip(" `")
+            if match[1].casefold() == "from":
                 if old:
                     yield DeltaEntry("renamed", old, at)
                 old, at = name, number
@@ -153,33 +153,29 @@ def requirements(spec: Spec, text: str) -> tuple[Requirement, ...]:
     """Returns headings `Requirement: NAME`, and headings with scenarios below them, in any format."""
     page, raw = read_page(text), split_lines(text)
     heads = [line for line in page.lines if line.heading]
-    above = {_line_above(one, page) for one in spec.scenarios}
+    above = {_line_above(s, page) for s in spec.scenarios}
     named = [
         line
         for line in heads
         if line.heading
         and (line.number in above or (_NAMED.match(line.heading.text) and line.level <= _LEVEL))
     ]
-    found = []
+    listed = []
     for line in named:
-        ends = (
-            one.number
-            for one in heads
-            if one.number > line.number and (one.level <= line.level or one in named)
-        )
+        ends = (h.number for h in heads if h.number > line.number and (h.level <= line.level or h in named))
         last = next(ends, len(raw) + 1) - 1
         name = requirement_name(line.heading.text if line.heading else "")
-        found.append(Requirement(name, line.number, last, line.level, _trim(raw[line.number : last])))
-    return tuple(found)
+        listed.append(Requirement(name, line.number, last, line.level, _trim(raw[line.number : last])))
+    return tuple(listed)
 
 
 def _line_above(scenario: Scenario, page: MarkdownPage) -> int:
     lines = (line for line in reversed(page.lines) if line.heading and line.number < scenario.line)
     return next(
         (
-            one.number
-            for one in lines
-            if one.heading and requirement_name(one.heading.text) == scenario.requirement
+            line.number
+            for line in lines
+            if line.heading and requirement_name(line.heading.text) == scenario.requirement
         ),
         0,
     )
@@ -191,23 +187,23 @@ def apply_delta(base: str, spec: Spec, delta: Sequence[DeltaEntry]) -> str:
     Entries without a target are left out; `lint_spec` reports them. Bytes outside the requirements stay.
     """
     lines = split_lines(base)
-    known = requirements(spec, base)
-    to = {one.name: one.to for one in delta if one.operation == "renamed" and one.to}
-    removed = {one.name for one in delta if one.operation == "removed"}
-    modified = {one.name: one.body for one in delta if one.operation == "modified"}
-    end = known[-1].last if known else len(lines)
-    added = [line for one in delta if one.operation == "added" for line in _block(one.name, one.body)]
+    existing = requirements(spec, base)
+    to = {e.name: e.to for e in delta if e.operation == "renamed" and e.to}
+    removed = {e.name for e in delta if e.operation == "removed"}
+    modified = {e.name: e.body for e in delta if e.operation == "modified"}
+    end = existing[-1].last if existing else len(lines)
+    added = [line for e in delta if e.operation == "added" for line in _block(e.name, e.body)]
     lines[end:end] = ["", *added] if added and end and lines[end - 1].strip() else added
-    for one in reversed(known):
-        name = to.get(one.name, one.name)
+    for requirement in reversed(existing):
+        name = to.get(requirement.name, requirement.name)
         if name in removed:
-            del lines[one.first - 1 : one.last]
+            del lines[requirement.first - 1 : requirement.last]
             continue
         if name in modified:
-            body = _shift_headings(modified[name], one.level - _LEVEL)
-            lines[one.first : one.last] = ["", *body, ""]
-        if name != one.name:
-            lines[one.first - 1] = lines[one.first - 1].replace(one.name, name)
+            body = _shift_headings(modified[name], requirement.level - _LEVEL)
+            lines[requirement.first : requirement.last] = ["", *body, ""]
+        if name != requirement.name:
+            lines[requirement.first - 1] = lines[requirement.first - 1].replace(requirement.name, name)
     ending = "\r\n" if "\r\n" in base else "\n"
     return ("\ufeff" if base.startswith("\ufeff") else "") + ending.join(lines)
 
@@ -220,33 +216,35 @@ def _shift_headings(lines: Sequence[str], by: int) -> list[str]:
     """Changes the level of headings outside of fences, within one to six `#`."""
     if not by:
         return [*lines]
-    found = ["", *lines]  # an empty first line, so that nothing is read as front matter
-    for line in read_page("\n".join(found)).lines:
+    shifted = ["", *lines]  # an empty first line, so that nothing is read as front matter
+    for line in read_page("\n".join(shifted)).lines:
         if line.level:
             signs = "#" * min(_DEEPEST, max(1, line.level + by))
-            found[line.number - 1] = f"{signs} {line.text.lstrip(' #').lstrip()}"
-    return found[1:]
+            shifted[line.number - 1] = f"{signs} {line.text.lstrip(' #').lstrip()}"
+    return shifted[1:]
 
 
 def make_delta(old: tuple[Spec, str], new: tuple[Spec, str]) -> tuple[DeltaEntry, ...]:
     """Returns the entries from the old text to the new; the same scenarios under a new name are a rename."""
-    before = {one.name: one for one in requirements(*old)}
-    after = {one.name: one for one in requirements(*new)}
-    gone = [one for name, one in before.items() if name not in after]
-    fresh = [one for name, one in after.items() if name not in before]
+    before = {r.name: r for r in requirements(*old)}
+    after = {r.name: r for r in requirements(*new)}
+    gone = [r for name, r in before.items() if name not in after]
+    fresh = [r for name, r in after.items() if name not in before]
     renamed: dict[str, Requirement] = {}
-    for one in fresh:
-        same = next((o for o in gone if _is_same(o, one, old[0], new[0]) and o not in renamed.values()), None)
+    for requirement in fresh:
+        same = next(
+            (o for o in gone if _is_same(o, requirement, old[0], new[0]) and o not in renamed.values()), None
+        )
         if same is not None:
-            renamed[one.name] = same
-    found = [_entry("added", one) for one in fresh if one.name not in renamed]
-    for name, one in after.items():
+            renamed[requirement.name] = same
+    entries = [_entry("added", r) for r in fresh if r.name not in renamed]
+    for name, requirement in after.items():
         was = renamed.get(name) or before.get(name)
-        if was is not None and level_body(was) != level_body(one):
-            found.append(_entry("modified", one))
-    found += [DeltaEntry("removed", one.name, one.first) for one in gone if one not in renamed.values()]
-    found += [DeltaEntry("renamed", was.name, was.first, to=name) for name, was in renamed.items()]
-    return tuple(found)
+        if was is not None and level_body(was) != level_body(requirement):
+            entries.append(_entry("modified", requirement))
+    entries += [DeltaEntry("removed", r.name, r.first) for r in gone if r not in renamed.values()]
+    entries += [DeltaEntry("renamed", was.name, was.first, to=name) for name, was in renamed.items()]
+    return tuple(entries)
 
 
 def _is_same(old: Requirement, new: Requirement, before: Spec, after: Spec) -> bool:
@@ -257,71 +255,71 @@ def _is_same(old: Requirement, new: Requirement, before: Spec, after: Spec) -> b
 
 
 def _digests(spec: Spec, requirement: str) -> list[str]:
-    return sorted(one.digest for one in spec.scenarios if one.requirement == requirement)
+    return sorted(s.digest for s in spec.scenarios if s.requirement == requirement)
 
 
-def _entry(operation: Operation, one: Requirement) -> DeltaEntry:
-    return DeltaEntry(operation, one.name, one.first, body=level_body(one))
+def _entry(operation: Operation, requirement: Requirement) -> DeltaEntry:
+    return DeltaEntry(operation, requirement.name, requirement.first, body=level_body(requirement))
 
 
-def level_body(one: Requirement) -> tuple[str, ...]:
+def level_body(requirement: Requirement) -> tuple[str, ...]:
     """Returns the body with headings as they are below a requirement of a delta."""
-    return tuple(_shift_headings(one.body, _LEVEL - one.level))
+    return tuple(_shift_headings(requirement.body, _LEVEL - requirement.level))
 
 
 def render_delta(entries: Sequence[DeltaEntry], before: Mapping[str, Requirement]) -> str:
     """Renders the sections that have entries; `before`: requirements by name, for BEFORE."""
-    names = {one.to: one.name for one in entries if one.operation == "renamed"}
+    names = {e.to: e.name for e in entries if e.operation == "renamed"}
     parts = []
     for operation in OPERATIONS:
-        own = [one for one in entries if one.operation == operation]
+        own = [e for e in entries if e.operation == operation]
         if own:
             parts.append(f"## {operation.upper()} Requirements\n")
-        for one in own:
+        for entry in own:
             match operation:
                 case "added":
-                    parts += _block(one.name, one.body)
+                    parts += _block(entry.name, entry.body)
                 case "modified":
-                    parts += _render_modified(one, before.get(names.get(one.name, one.name)))
+                    parts += _render_modified(entry, before.get(names.get(entry.name, entry.name)))
                 case "removed":
-                    parts += [f"### Requirement: {one.name}", ""]
+                    parts += [f"### Requirement: {entry.name}", ""]
                 case "renamed":
                     parts += [
-                        f"- FROM: `### Requirement: {one.name}`",
-                        f"- TO: `### Requirement: {one.to}`",
+                        f"- FROM: `### Requirement: {entry.name}`",
+                        f"- TO: `### Requirement: {entry.to}`",
                         "",
                     ]
     return "\n".join(parts)
 
 
-def _render_modified(one: DeltaEntry, was: Requirement | None) -> list[str]:
+def _render_modified(entry: DeltaEntry, was: Requirement | None) -> list[str]:
     old = () if was is None else level_body(was)
     ticks = max((len(run) for line in old for run in re.findall(r"^\s*(`{3,})", line)), default=2) + 1
     fence = "`" * max(3, ticks)
     return [
-        f"### Requirement: {one.name}",
+        f"### Requirement: {entry.name}",
         *("", "**BEFORE**", "", f"{fence}markdown", *old, fence),
-        *("", "**AFTER**", "", *one.body, ""),
+        *("", "**AFTER**", "", *entry.body, ""),
     ]
 
 
 def stale_scenarios(old: Spec, new: Spec, delta: Sequence[DeltaEntry]) -> tuple[StaleScenario, ...]:
     """Compares hashes, and ids without the spec's own part; `delta` names renamed requirements."""
-    after = {one.id.partition("#")[2]: one for one in new.scenarios}
-    to = {one.name: one.to for one in delta if one.operation == "renamed"}
-    found = []
-    for one in old.scenarios:
-        key = one.id.partition("#")[2]
-        if one.requirement in to:
-            key = f"{slug(to[one.requirement])}/{key.partition('/')[2]}"
+    after = {s.id.partition("#")[2]: s for s in new.scenarios}
+    to = {e.name: e.to for e in delta if e.operation == "renamed"}
+    stale = []
+    for scenario in old.scenarios:
+        key = scenario.id.partition("#")[2]
+        if scenario.requirement in to:
+            key = f"{slug(to[scenario.requirement])}/{key.partition('/')[2]}"
         same = after.get(key)
         if same is None:
-            found.append(StaleScenario(one, "removed"))
-        elif same.digest != one.digest:
-            found.append(StaleScenario(one, "changed", same.id))
-        elif same.id != one.id:
-            found.append(StaleScenario(one, "renamed", same.id))
-    return tuple(found)
+            stale.append(StaleScenario(scenario, "removed"))
+        elif same.digest != scenario.digest:
+            stale.append(StaleScenario(scenario, "changed", same.id))
+        elif same.id != scenario.id:
+            stale.append(StaleScenario(scenario, "renamed", same.id))
+    return tuple(stale)
 
 
 def changed_spec(spec: Spec, base: str, delta: Sequence[DeltaEntry]) -> Spec:

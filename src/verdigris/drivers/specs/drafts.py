@@ -123,13 +123,13 @@ class SpecDraft:
 
 
 def make_draft(
-    title: str, form: Format, known: Collection[str], *, spec_id: str = "", parent: str = ""
+    title: str, form: Format, taken: Collection[str], *, spec_id: str = "", parent: str = ""
 ) -> SpecDraft:
     """`known`: the repository's files. The draft goes to the format's folder if that exists."""
     title = " ".join(title.split())
     name = slug(title)
-    has_home = any(path.startswith(f"{HOMES[form]}/") for path in known)
-    number = _next_number(form, known) if has_home or form == "forgeplan" else ""
+    has_home = any(path.startswith(f"{HOMES[form]}/") for path in taken)
+    number = _next_number(form, taken) if has_home or form == "forgeplan" else ""
     spec_id = spec_id or (number if form == "forgeplan" else name)
     ending = "feature" if form == "feature" else "md"
     place = _PLACES[form] if has_home else f"specs/{{slug}}.{ending}"
@@ -148,7 +148,7 @@ def _head(title: str, form: Format, spec_id: str, parent: str) -> str:
         "status": "draft",
     }
     pairs |= {"prd": parent} if parent else {}
-    lines = (f"{key}: {_quote(one)}" for key, one in pairs.items())
+    lines = (f"{key}: {_quote(text)}" for key, text in pairs.items())
     return "\n".join(("---", *lines, "---", "", ""))
 
 
@@ -160,12 +160,12 @@ def _quote(text: str) -> str:
         return json.dumps(text, ensure_ascii=False)
 
 
-def _next_number(form: Format, known: Collection[str]) -> str:
+def _next_number(form: Format, ids: Collection[str]) -> str:
     """Returns the next number that no file has: `SPEC-004` or `004`."""
     prefix = "SPEC-" if form == "forgeplan" else ""
     folder = ".forgeplan/specs/" if form == "forgeplan" else "specs/"
-    taken = (re.match(rf"{re.escape(folder)}{prefix}(\d+)-", path) for path in known)
-    return f"{prefix}{max((int(one[1]) for one in taken if one), default=0) + 1:03}"
+    taken = (re.match(rf"{re.escape(folder)}{prefix}(\d+)-", path) for path in ids)
+    return f"{prefix}{max((int(match[1]) for match in taken if match), default=0) + 1:03}"
 
 
 _PAIR = re.compile(
@@ -176,8 +176,10 @@ _PAIR = re.compile(
 
 def with_status(path: str, data: bytes, status: str) -> bytes | None:
     """Returns the same bytes with another status; None if there is no place to write it."""
-    made = _tag(data, status) if is_feature(path) and not path.endswith(".md") else _set_status(data, status)
-    return made if read_spec(path, made).status == status else None
+    changed = (
+        _tag(data, status) if is_feature(path) and not path.endswith(".md") else _set_status(data, status)
+    )
+    return changed if read_spec(path, changed).status == status else None
 
 
 def _set_status(data: bytes, status: str) -> bytes:
@@ -189,10 +191,10 @@ def _set_status(data: bytes, status: str) -> bytes:
     places = [n for n in range(1, min(head_end, len(lines) + 1)) if n not in masked]
     in_front = [n for n in places if n < first and lines[n - 1][:6].lower() == b"status"]
     for number in in_front or [n for n in places if n >= first]:
-        found = _PAIR.match(lines[number - 1])
-        if found:
-            word = status.capitalize() if found["word"][:1].isupper() else status
-            start, end = found.span("word")
+        match = _PAIR.match(lines[number - 1])
+        if match:
+            word = status.capitalize() if match["word"][:1].isupper() else status
+            start, end = match.span("word")
             lines[number - 1] = lines[number - 1][:start] + word.encode() + lines[number - 1][end:]
             return b"".join(lines)
     return _insert_status(data, lines, page.blocks, status)

@@ -89,7 +89,7 @@ def split_lines(text: str) -> list[str]:
 def _read_front_matter(
     raw: Sequence[str],
 ) -> tuple[int, dict[str, object], tuple[int, ...], tuple[tuple[int, str], ...]]:
-    found: dict[str, object] = {}
+    pairs: dict[str, object] = {}
     blocks: list[int] = []
     skipped: list[tuple[int, str]] = []
     at = 0
@@ -104,9 +104,9 @@ def _read_front_matter(
         if block is None:
             skipped.append((first + 1, "this front matter is not a YAML mapping"))
         blocks.append(first + 1)
-        found = {**(block or {}), **found}
+        pairs = {**(block or {}), **pairs}
         at = end + 1
-    return at, found, tuple(blocks), tuple(skipped)
+    return at, pairs, tuple(blocks), tuple(skipped)
 
 
 class _Loader(yaml.SafeLoader):
@@ -120,12 +120,14 @@ class _Loader(yaml.SafeLoader):
 
 def _parse_block(lines: Sequence[str]) -> dict[str, object] | None:
     try:
-        found = yaml.load("\n".join(lines), _Loader)  # noqa: S506 - a safe loader
+        document = yaml.load("\n".join(lines), _Loader)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    if found is None:
+    if document is None:
         return {}
-    return {str(key).casefold(): one for key, one in found.items()} if isinstance(found, dict) else None
+    return (
+        {str(key).casefold(): text for key, text in document.items()} if isinstance(document, dict) else None
+    )
 
 
 def _read_lines(raw: Sequence[str], start: int) -> Iterator[TextLine]:
@@ -144,12 +146,12 @@ def _read_lines(raw: Sequence[str], start: int) -> Iterator[TextLine]:
 
 
 def _read_heading(text: str) -> Heading | None:
-    found = _HEADING.match(text)
-    if found is None:
+    match = _HEADING.match(text)
+    if match is None:
         return None
-    words = f" {found[2] or ''}".rstrip()
+    words = f" {match[2] or ''}".rstrip()
     closed = words.rstrip("#")
-    return Heading(len(found[1]), strip_emphasis(closed if closed.endswith((" ", "\t")) else words))
+    return Heading(len(match[1]), strip_emphasis(closed if closed.endswith((" ", "\t")) else words))
 
 
 def strip_emphasis(text: str) -> str:
@@ -165,9 +167,9 @@ def _read_pairs(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
     for line in lines:
         if line.heading is not None and line.heading.level == 2:  # noqa: PLR2004 - an H2 ends the header
             return
-        found = _BOLD_PAIR.match(line.text) or _PLAIN_PAIR.match(line.text)
-        if found and line.heading is None and found[2].strip():
-            yield found[1].strip().casefold(), strip_emphasis(found[2])
+        match = _BOLD_PAIR.match(line.text) or _PLAIN_PAIR.match(line.text)
+        if match and line.heading is None and match[2].strip():
+            yield match[1].strip().casefold(), strip_emphasis(match[2])
 
 
 def list_items(lines: Sequence[TextLine]) -> Iterator[ListItem]:
@@ -175,8 +177,8 @@ def list_items(lines: Sequence[TextLine]) -> Iterator[ListItem]:
     top: int | None = None
     open_: list[TextLine] = []
     for line in lines:
-        found = _ITEM.match(line.text)
-        if found and (top is None or line.indent <= top):
+        match = _ITEM.match(line.text)
+        if match and (top is None or line.indent <= top):
             if open_:
                 yield _make_item(open_)
             top, open_ = line.indent if top is None else min(top, line.indent), [line]
@@ -193,8 +195,8 @@ def _make_item(lines: Sequence[TextLine]) -> ListItem:
     kept = list(lines)
     while not kept[-1].text.strip():
         kept.pop()
-    found = _ITEM.match(kept[0].text)
-    head = found[2] if found else kept[0].text
+    match = _ITEM.match(kept[0].text)
+    head = match[2] if match else kept[0].text
     text = "\n".join((head, *(line.text.strip() for line in kept[1:])))
     return ListItem(kept[0].number, kept[-1].number, text.strip())
 
@@ -246,7 +248,7 @@ def read_feature(path: str, lines: Sequence[str]) -> Feature:
     try:
         document = Parser().parse(TokenScanner("\n".join(lines) + "\n"), matcher)
     except CompositeParserException as error:
-        return Feature(faults=tuple(_place(one) for one in error.errors))
+        return Feature(faults=tuple(_place(fault) for fault in error.errors))
     except ParserError as error:
         return Feature(faults=(_place(error),))
     feature: Mapping[str, Any] = document.get("feature") or {}
@@ -269,8 +271,8 @@ class _FeatureReading:
         self._lines = lines
         self._feature = feature
         children = (*_parts(feature), *(part for rule in _rules(feature) for part in _parts(rule)))
-        places = [one for child in (*children, *_rules(feature)) for one in (child, *child.get("tags", ()))]
-        self._starts = sorted(one["location"]["line"] for one in places)
+        places = [n for child in (*children, *_rules(feature)) for n in (child, *child.get("tags", ()))]
+        self._starts = sorted(n["location"]["line"] for n in places)
 
     def scenarios(self) -> Iterator[FeatureScenario]:
         shared = self._backgrounds(self._feature)
@@ -279,14 +281,16 @@ class _FeatureReading:
             yield from self._of(rule, [*shared, *self._backgrounds(rule)])
 
     def _of(self, parent: Mapping[str, Any], shared: list[str]) -> Iterator[FeatureScenario]:
-        for one in (child["scenario"] for child in parent["children"] if "scenario" in child):
-            first, last = self._span(one)
+        for scenario in (child["scenario"] for child in parent["children"] if "scenario" in child):
+            first, last = self._span(scenario)
             text = "\n".join((*shared, *self._text(first, last)))
-            yield FeatureScenario(parent["name"], one["name"] or f"line {first}", first, last, text)
+            yield FeatureScenario(parent["name"], scenario["name"] or f"line {first}", first, last, text)
 
     def _backgrounds(self, parent: Mapping[str, Any]) -> list[str]:
-        found = (self._span(child["background"]) for child in parent["children"] if "background" in child)
-        return [line for span in found for line in self._text(*span)]
+        backgrounds = (
+            self._span(child["background"]) for child in parent["children"] if "background" in child
+        )
+        return [line for span in backgrounds for line in self._text(*span)]
 
     def _span(self, part: Mapping[str, Any]) -> tuple[int, int]:
         first = part["location"]["line"]
@@ -304,4 +308,4 @@ def _rules(feature: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _parts(parent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [one for child in parent["children"] for kind, one in child.items() if kind != "rule"]
+    return [n for child in parent["children"] for kind, n in child.items() if kind != "rule"]

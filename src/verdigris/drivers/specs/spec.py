@@ -97,7 +97,7 @@ def read_spec(path: str, data: bytes) -> Spec:
     page = read_page(data.decode("utf-8", "replace"))
     if is_feature(path):
         return _read_feature(path, data, page)
-    found = sorted((*_by_headings(page), *_by_lists(page)), key=lambda one: one.line)
+    scenarios = sorted((*_by_headings(page), *_by_lists(page)), key=lambda s: s.line)
     spec_id = _id_of(path, page.metadata)
     title = next((line.heading.text for line in page.lines if line.heading), "") or spec_id
     return Spec(
@@ -105,12 +105,12 @@ def read_spec(path: str, data: bytes) -> Spec:
         spec_id,
         str(page.metadata.get("title") or title),
         str(page.metadata.get("status") or DRAFT).strip().casefold(),
-        tuple(_with_ids(spec_id, found)),
+        tuple(_with_ids(spec_id, scenarios)),
         normalized_digest(data),
         page.metadata,
         tuple(line.number for line in page.lines if UNCLEAR.casefold() in line.text.casefold()),
         page.blocks,
-        tuple(_find_skipped(page, found)),
+        tuple(_find_skipped(page, scenarios)),
     )
 
 
@@ -123,13 +123,16 @@ def _read_feature(path: str, data: bytes, page: MarkdownPage) -> Spec:
     tagged = {"status": next((tag for tag in feature.tags if tag.casefold() in STATUSES), DRAFT), **pairs}
     metadata = {**tagged, **(page.metadata if page.blocks else {})}
     spec_id = str(metadata.get("id") or _id_of(path, {}))
-    found = [Scenario(one.rule, one.name, one.first, one.last, one.text) for one in feature.scenarios]
+    scenarios = [
+        Scenario(outline.rule, outline.name, outline.first, outline.last, outline.text)
+        for outline in feature.scenarios
+    ]
     return Spec(
         path,
         spec_id,
         str(metadata.get("title") or feature.title or spec_id),
         str(metadata["status"] or DRAFT).strip().casefold(),
-        tuple(_with_ids(spec_id, sorted(found, key=lambda one: one.line))),
+        tuple(_with_ids(spec_id, sorted(scenarios, key=lambda s: s.line))),
         normalized_digest(data),
         metadata,
         tuple(n for n, line in enumerate(lines, 1) if UNCLEAR.casefold() in line.casefold()),
@@ -165,12 +168,12 @@ def _id_of(path: str, metadata: Mapping[str, object]) -> str:
 def _by_headings(page: MarkdownPage) -> Iterator[Scenario]:
     lines = page.lines
     for at, line in enumerate(lines):
-        found = line.heading and _SCENARIO.fullmatch(line.heading.text)
-        if not found:
+        match = line.heading and _SCENARIO.fullmatch(line.heading.text)
+        if not match:
             continue
         end = next((n for n in range(at + 1, len(lines)) if lines[n].heading), len(lines))
         body = lines[at:end]
-        yield _scenario(_requirement_above(lines, at), found[1] or f"line {line.number}", body)
+        yield _scenario(_requirement_above(lines, at), match[1] or f"line {line.number}", body)
 
 
 def _by_lists(page: MarkdownPage) -> Iterator[Scenario]:
@@ -182,7 +185,7 @@ def _by_lists(page: MarkdownPage) -> Iterator[Scenario]:
             requirement = _requirement_above(lines, start)
             for group in _group_steps(tuple(list_items(lines[start:end]))):
                 first, last = group[0], group[-1]
-                body = [one for one in lines if first.first <= one.number <= last.last]
+                body = [line for line in lines if first.first <= line.number <= last.last]
                 yield _scenario(requirement, first.text.partition("\n")[0], body)
 
 
@@ -238,7 +241,7 @@ def _group_steps(items: Sequence[ListItem]) -> Iterator[tuple[ListItem, ...]]:
 
 def _single_step(item: ListItem) -> str | None:
     """Returns the keyword of an item that is one step of a scenario; None if it is a whole scenario."""
-    words = [found[1].casefold() for found in re.finditer(r"\b(given|when|then)\b", item.text, re.IGNORECASE)]
+    words = [match[1].casefold() for match in re.finditer(r"\b(given|when|then)\b", item.text, re.IGNORECASE)]
     begins = _STEP.match(item.text)
     return begins[1].casefold() if begins and len(set(words)) <= 1 else None
 
@@ -259,8 +262,8 @@ def _requirement_above(lines: Sequence[TextLine], at: int) -> str:
 
 def requirement_name(heading: str) -> str:
     """Takes off `Requirement:` or `Requirement 1:`."""
-    found = _REQUIREMENT.fullmatch(heading)
-    return (found[1] if found and found[1] else heading).strip()
+    match = _REQUIREMENT.fullmatch(heading)
+    return (match[1] if match and match[1] else heading).strip()
 
 
 def _scenario(requirement: str, name: str, body: Sequence[TextLine]) -> Scenario:
@@ -272,18 +275,19 @@ def _scenario(requirement: str, name: str, body: Sequence[TextLine]) -> Scenario
     return Scenario(requirement, plain, body[0].number, last, "\n".join(texts))
 
 
-def _with_ids(spec_id: str, found: Sequence[Scenario]) -> Iterator[Scenario]:
+def _with_ids(spec_id: str, scenarios: Sequence[Scenario]) -> Iterator[Scenario]:
     taken: dict[str, int] = {}
-    for one in found:
-        base = f"{spec_id}#{slug(one.requirement) if one.requirement else 'spec'}/{slug(one.name)}"
+    for scenario in scenarios:
+        section = slug(scenario.requirement) if scenario.requirement else "spec"
+        base = f"{spec_id}#{section}/{slug(scenario.name)}"
         taken[base] = number = taken.get(base, 0) + 1
-        yield replace(one, id=base if number == 1 else f"{base}-{number}")
+        yield replace(scenario, id=base if number == 1 else f"{base}-{number}")
 
 
 def _find_skipped(page: MarkdownPage, scenarios: Sequence[Scenario]) -> Iterator[SkippedLine]:
     yield from (SkippedLine(line, why) for line, why in page.skipped)
-    read = {number for one in scenarios for number in range(one.line, one.last_line + 1)}
-    section, told = 0, -1
+    read = {number for s in scenarios for number in range(s.line, s.last_line + 1)}
+    section, last = 0, -1
     for line in page.lines:
         section = line.number if line.heading else section
         if line.number in read:
@@ -292,6 +296,6 @@ def _find_skipped(page: MarkdownPage, scenarios: Sequence[Scenario]) -> Iterator
             yield SkippedLine(line.number, "a table of cases is not read as scenarios")
         elif line.heading and _LIKE_SCENARIO.fullmatch(line.heading.text):
             yield SkippedLine(line.number, "a heading `Scenario` needs a colon and a name")
-        elif _LOOSE_STEP.match(line.text) and told != section:
-            told = section
+        elif _LOOSE_STEP.match(line.text) and last != section:
+            last = section
             yield SkippedLine(line.number, "steps below a heading that announces no scenario")

@@ -137,13 +137,13 @@ class SpecFiles:
         self.__dict__.pop("paths", None)
 
     def set_status(self, path: str, status: str) -> Spec:
-        made = with_status(path, self.read(path), status)
-        if made is None:
+        changed = with_status(path, self.read(path), status)
+        if changed is None:
             raise UserError(
                 f"{path}: its status cannot be set.", hint=f"write `status: {status}` into its front matter"
             )
-        _replace(self.root / path, made)
-        return read_spec(path, made)
+        _replace(self.root / path, changed)
+        return read_spec(path, changed)
 
     def activate(self, path: str) -> tuple[Spec, tuple[SpecFault, ...]]:
         """Returns also the errors that keep the spec from being active; with any, nothing is written."""
@@ -172,9 +172,9 @@ class SpecFiles:
             self.create(delta, _render_head(old) + _render_template(old, text))
         entries = read_delta(_text(self.read(delta)))
         stale = stale_scenarios(old, self.spec(to) if to else changed_spec(old, text, entries), entries)
-        ids = {one.scenario.id for one in stale}
-        tests = tuple(one for one in self.scenario_marks()[0] if ids.intersection(one.scenarios))
-        related = tuple(one for one in self.related_paths(old) if one not in {delta, to})
+        ids = {s.scenario.id for s in stale}
+        tests = tuple(m for m in self.scenario_marks()[0] if ids.intersection(m.scenarios))
+        related = tuple(path for path in self.related_paths(old) if path not in {delta, to})
         if old.status != SUPERSEDED:
             self.set_status(path, SUPERSEDED)
         return Succession(delta, is_new, stale, tests, related)
@@ -187,8 +187,8 @@ class SpecFiles:
         if first is not None:
             raise UserError(f"{delta}:{first.line}: {first.what}", hint=first.fix)
         if to:
-            made = with_status(to, apply_delta(text, old, read_delta(_text(data))).encode(), DRAFT)
-            self.create(to, _text(made or b""))
+            changed = with_status(to, apply_delta(text, old, read_delta(_text(data))).encode(), DRAFT)
+            self.create(to, _text(changed or b""))
 
     def _compare(self, old: Spec, text: str, to: str, delta: str) -> None:
         entries = make_delta((old, text), (self.spec(to), _text(self.read(to))))
@@ -220,7 +220,7 @@ def _text(data: bytes) -> str:
 
 
 def _by_name(spec: Spec, text: str) -> dict[str, Requirement]:
-    return {one.name: one for one in requirements(spec, text)}
+    return {r.name: r for r in requirements(spec, text)}
 
 
 def _render_head(old: Spec) -> str:
@@ -229,16 +229,16 @@ def _render_head(old: Spec) -> str:
 
 def _render_template(old: Spec, text: str) -> str:
     """Shows every requirement as it is; the author edits what follows AFTER, or takes the block out."""
-    known = _by_name(old, text)
-    same = [DeltaEntry("modified", one.name, one.first, body=level_body(one)) for one in known.values()]
-    return _TEMPLATE.format(modified=render_delta(same, known))
+    by_name = _by_name(old, text)
+    same = [DeltaEntry("modified", r.name, r.first, body=level_body(r)) for r in by_name.values()]
+    return _TEMPLATE.format(modified=render_delta(same, by_name))
 
 
 def _delta_path(spec: Spec) -> str:
     """Returns a path in a change of OpenSpec if the spec is one of its own, else a file beside the spec."""
-    found = re.fullmatch(r"((?:.*/)?openspec)/(specs/.+)", spec.path)
-    if found:
-        return f"{found[1]}/changes/supersede-{slug(spec.id)}/{found[2]}"
+    match = re.fullmatch(r"((?:.*/)?openspec)/(specs/.+)", spec.path)
+    if match:
+        return f"{match[1]}/changes/supersede-{slug(spec.id)}/{match[2]}"
     return f"{spec.path.removesuffix('.md')}.delta.md"
 
 
@@ -246,7 +246,7 @@ def _names(text: str, spec: Spec) -> bool:
     """Whether the text names the spec, by its id as a whole word or by its path."""
     word = re.compile(rf"(?<![\w/-])(?:{re.escape(spec.id)}|{re.escape(spec.path)})(?![\w-])")
     page = read_page(text)
-    if any(word.search(str(one)) for key, one in page.metadata.items() if key not in {"id", "title"}):
+    if any(word.search(str(text)) for key, text in page.metadata.items() if key not in {"id", "title"}):
         return True
     section = False
     for line in page.lines:

@@ -47,12 +47,12 @@ class SpecFault:
 
 def lint_spec(spec: Spec, text: str, base: Spec | None = None, base_text: str = "") -> tuple[SpecFault, ...]:
     """`base`: the spec that a delta changes; None if there is none."""
-    found = [*_lint_file(spec, text), *_lint_names(spec, text), *_lint_words(spec)]
+    faults = [*_lint_file(spec, text), *_lint_names(spec, text), *_lint_words(spec)]
     if is_delta(text):
         delta = read_delta(text)
-        found += [*_lint_entries(delta, text), *_lint_targets(delta, base, base_text)]
-        found += [] if base is None else _lint_dropped(delta, spec, base)
-    return tuple(sorted(found, key=lambda fault: (fault.line, fault.level)))
+        faults += [*_lint_entries(delta, text), *_lint_targets(delta, base, base_text)]
+        faults += [] if base is None else _lint_dropped(delta, spec, base)
+    return tuple(sorted(faults, key=lambda fault: (fault.line, fault.level)))
 
 
 def is_parent(spec: Spec) -> bool:
@@ -85,27 +85,29 @@ def _lint_file(spec: Spec, text: str) -> Iterator[SpecFault]:
 
 
 def _lint_names(spec: Spec, text: str) -> Iterator[SpecFault]:
-    seen: dict[tuple[str, str], Scenario] = {}
-    for one in spec.scenarios:
-        key = (_fold_name(one.requirement), _fold_name(one.name))
-        first = seen.setdefault(key, one)
-        if first is not one:
-            what = f"the scenario {one.name!r} is there twice in one requirement (line {first.line})"
-            yield SpecFault("error", one.line, what, "give one of them another name")
+    by_name: dict[tuple[str, str], Scenario] = {}
+    for scenario in spec.scenarios:
+        key = (_fold_name(scenario.requirement), _fold_name(scenario.name))
+        first = by_name.setdefault(key, scenario)
+        if first is not scenario:
+            what = f"the scenario {scenario.name!r} is there twice in one requirement (line {first.line})"
+            yield SpecFault("error", scenario.line, what, "give one of them another name")
     if is_delta(text) or is_feature(spec.path):
         return
-    known: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for requirement in requirements(spec, text):
-        line = known.setdefault(_fold_name(requirement.name), requirement.first)
+        line = lines.setdefault(_fold_name(requirement.name), requirement.first)
         if line != requirement.first:
             what = f"the requirement {requirement.name!r} is there twice (line {line})"
             yield SpecFault("error", requirement.first, what, "give one of them another name")
 
 
 def _lint_words(spec: Spec) -> Iterator[SpecFault]:
-    for one in spec.scenarios:
-        if not _THEN.search(one.text) and one.text.isascii():
-            yield SpecFault("warning", one.line, f"{one.name!r} says no THEN", "say what can be observed")
+    for scenario in spec.scenarios:
+        if not _THEN.search(scenario.text) and scenario.text.isascii():
+            yield SpecFault(
+                "warning", scenario.line, f"{scenario.name!r} says no THEN", "say what can be observed"
+            )
 
 
 def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]:
@@ -118,7 +120,7 @@ def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]
         yield SpecFault(
             "warning", line, "not read: this heading names no requirement", "`### Requirement: NAME`"
         )
-    seen: dict[str, DeltaEntry] = {}
+    entries: dict[str, DeltaEntry] = {}
     for entry in delta:
         if entry.operation == "renamed":
             if not entry.name or not entry.to:
@@ -126,7 +128,7 @@ def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]
                 fix = "- FROM: `### Requirement: OLD`\n- TO: `### Requirement: NEW`"
                 yield SpecFault("error", entry.line, f"a rename without its {missing}", f"write both:\n{fix}")
             continue
-        first = seen.setdefault(_fold_name(entry.name), entry)
+        first = entries.setdefault(_fold_name(entry.name), entry)
         if first is not entry:
             both = (min(first.operation, entry.operation), max(first.operation, entry.operation))
             what = f"{entry.name!r} is {first.operation} (line {first.line}) and {entry.operation}"
@@ -136,15 +138,17 @@ def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]
 def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str) -> Iterator[SpecFault]:
     """Compares names with the spec after RENAMED, which is applied first."""
     before = requirements(base, base_text) if base is not None else ()
-    known = [one.name for one in before]
-    same = {(one.name, level_body(one)) for one in before}
-    renames = {one.name: one for one in delta if one.operation == "renamed" and one.to}
-    names = [renames[one].to if one in renames else one for one in known]
+    names_before = [r.name for r in before]
+    same = {(r.name, level_body(r)) for r in before}
+    renames = {e.name: e for e in delta if e.operation == "renamed" and e.to}
+    names = [renames[name].to if name in renames else name for name in names_before]
     for entry in delta:
         match entry.operation:
             case "renamed":
-                yield from _lint_target(entry, base, known)
-                if entry.to and (taken := _find_alike(entry.to, [one for one in known if one != entry.name])):
+                yield from _lint_target(entry, base, names_before)
+                if entry.to and (
+                    taken := _find_alike(entry.to, [name for name in names_before if name != entry.name])
+                ):
                     what = f"{entry.name!r} cannot be renamed: {taken!r} is there already"
                     yield SpecFault("error", entry.line, what, "choose another name")
             case "added" if alike := _find_alike(entry.name, names):
@@ -180,12 +184,15 @@ def _lint_target(entry: DeltaEntry, base: Spec | None, names: Sequence[str]) -> 
 
 def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterator[SpecFault]:
     """Finds dropped scenarios: a MODIFIED block replaces the whole requirement."""
-    before = {one.to: one.name for one in delta if one.operation == "renamed"}
-    for entry in (one for one in delta if one.operation == "modified"):
-        kept = {_fold_name(one.name) for one in spec.scenarios if one.requirement == entry.name}
-        for one in base.scenarios:
-            if one.requirement == before.get(entry.name, entry.name) and _fold_name(one.name) not in kept:
-                what = f"the change of {entry.name!r} drops the scenario {one.name!r}"
+    before = {e.to: e.name for e in delta if e.operation == "renamed"}
+    for entry in (change for change in delta if change.operation == "modified"):
+        kept = {_fold_name(s.name) for s in spec.scenarios if s.requirement == entry.name}
+        for scenario in base.scenarios:
+            if (
+                scenario.requirement == before.get(entry.name, entry.name)
+                and _fold_name(scenario.name) not in kept
+            ):
+                what = f"the change of {entry.name!r} drops the scenario {scenario.name!r}"
                 yield SpecFault(
                     "error", entry.line, what, "copy it into the block, or remove the requirement"
                 )
@@ -194,7 +201,7 @@ def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterat
 def _find_alike(name: str, names: Sequence[str]) -> str:
     """Returns the same name, or one that differs in case or blanks only; empty if there is none."""
     folded = _fold_name(name)
-    return name if name in names else next((one for one in names if _fold_name(one) == folded), "")
+    return name if name in names else next((c for c in names if _fold_name(c) == folded), "")
 
 
 def _fold_name(name: str) -> str:
@@ -208,5 +215,5 @@ def base_path(spec: Spec) -> str | None:
     """
     if named := spec.metadata.get("delta_of"):
         return str(named)
-    found = re.fullmatch(r"((?:.*/)?openspec)/changes/(?:archive/)?[^/]+/(specs/.+)", spec.path)
-    return f"{found[1]}/{found[2]}" if found else None
+    match = re.fullmatch(r"((?:.*/)?openspec)/changes/(?:archive/)?[^/]+/(specs/.+)", spec.path)
+    return f"{match[1]}/{match[2]}" if match else None

@@ -108,15 +108,17 @@ class EditorAgent:
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> schema.ListSessionsResponse:
         """Lists the sessions of a worktree, or of every worktree with a session here."""
         self._require_initialized()
-        roots = [_folder(cwd)] if cwd is not None else [one.root for one in self.host.sessions.values()]
-        found = []
+        roots = [_folder(cwd)] if cwd is not None else [s.root for s in self.host.sessions.values()]
+        sessions = []
         with answer_errors():
             for repo in dict.fromkeys(map(find_repository, roots)):
                 for name, changed, task in await asyncio.to_thread(describe_sessions, repo):
                     when = datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
                     cwd, title = str(repo.root), task[:_TITLE]
-                    found.append(schema.SessionInfo(session_id=name, cwd=cwd, title=title, updated_at=when))
-        return schema.ListSessionsResponse(sessions=found)
+                    sessions.append(
+                        schema.SessionInfo(session_id=name, cwd=cwd, title=title, updated_at=when)
+                    )
+        return schema.ListSessionsResponse(sessions=sessions)
 
     async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
         hosted = self._find(session_id)
@@ -174,10 +176,10 @@ class EditorAgent:
     def _find(self, name: str) -> HostedSession:
         self._require_initialized()
         if name not in self.host.sessions:
-            known = ", ".join(self.host.sessions) or "none"
+            names = ", ".join(self.host.sessions) or "none"
             raise RequestError(
                 NOT_FOUND,
-                f"There is no session {name!r} here (open: {known}): session/load brings back an earlier.",
+                f"There is no session {name!r} here (open: {names}): session/load brings back an earlier.",
             )
         return self.host.sessions[name]
 
@@ -271,8 +273,10 @@ def serve_editor(options: SessionOptions, log: Watcher) -> int:
     async def connect() -> None:
         try:
             transports.append(StdioTransport(source, sink, leave=agent.leave))
-            made = cast("Any", agent)  # it has only the methods that its capabilities name
-            connection = AgentSideConnection(made, transports[0], listening=False, use_unstable_protocol=True)
+            connected = cast("Any", agent)  # it has only the methods that its capabilities name
+            connection = AgentSideConnection(
+                connected, transports[0], listening=False, use_unstable_protocol=True
+            )
             await connection.listen()
             await connection.close()
         finally:

@@ -51,27 +51,27 @@ class NoMessage:
 
 def read_message(line: bytes) -> dict[str, Any] | NoMessage:
     try:
-        found = json.loads(line)
+        message = json.loads(line)
     except (ValueError, RecursionError):
         return NoMessage(PARSE_ERROR, "This line is no JSON: a message is one JSON object on one line.")
-    if not isinstance(found, dict):
+    if not isinstance(message, dict):
         return NoMessage(
             INVALID_REQUEST, "A message is one JSON object; there are no batches in this protocol."
         )
-    name = found.get("id")
+    name = message.get("id")
     if isinstance(name, bool) or not isinstance(name, str | int | None):
         return NoMessage(INVALID_REQUEST, "The id of a message is a number or a text.")
-    if "method" in found:
-        if not isinstance(found["method"], str):
+    if "method" in message:
+        if not isinstance(message["method"], str):
             return NoMessage(INVALID_REQUEST, "The method of a message is a text.", name)
-        if isinstance(found.get("params"), dict):
-            found["params"].pop("_meta", None)  # the SDK would take its keys for parameters
-        return found
-    if "id" not in found or not {"result", "error"} & set(found):
+        if isinstance(message.get("params"), dict):
+            message["params"].pop("_meta", None)  # the SDK would take its keys for parameters
+        return message
+    if "id" not in message or not {"result", "error"} & set(message):
         return NoMessage(INVALID_REQUEST, "A message has a method, or an id with a result or an error.", name)
-    if "error" in found and not isinstance(found["error"], dict):
-        found["error"] = {"message": str(found["error"])}
-    return found
+    if "error" in message and not isinstance(message["error"], dict):
+        message["error"] = {"message": str(message["error"])}
+    return message
 
 
 def take_over_stdio() -> tuple[int, int]:
@@ -105,10 +105,10 @@ class StdioTransport:
         try:
             with open(self._source, "rb", closefd=False) as source:
                 while line := source.readline(LONGEST):
-                    found: bytes | NoMessage = line
+                    message: bytes | NoMessage = line
                     while not line.endswith(b"\n") and (line := source.readline(LONGEST)):
-                        found = NoMessage(PARSE_ERROR, f"This line is longer than {LONGEST} bytes.")
-                    self._loop.call_soon_threadsafe(self._lines.put_nowait, found)
+                        message = NoMessage(PARSE_ERROR, f"This line is longer than {LONGEST} bytes.")
+                    self._loop.call_soon_threadsafe(self._lines.put_nowait, message)
             self.end_input()
         except (OSError, RuntimeError):  # RuntimeError: the event loop is closed
             self._broken = True

@@ -90,10 +90,10 @@ class SessionHost:
         self.sessions[hosted.name] = hosted
         if replays:
             session = hosted.session
-            told = ConversationReplay(session.bench).tell(
+            replay = ConversationReplay(session.bench).tell(
                 read_entries(session.file.path), session.dispatcher.verdicts()
             )
-            self._tell(hosted, told)
+            self._tell(hosted, replay)
         return hosted
 
     def _enter(self, root: Path, resume: str | None) -> HostedSession:
@@ -114,8 +114,10 @@ class SessionHost:
         with ExitStack() as held:
             opened = open_session(root, watch, replace(self._options, resume=resume), ask_person=ask)
             session = held.enter_context(opened)
-            told = Narration(session)
-            entered.append(HostedSession(session.file.name, root, Dialogue(session), told, held.pop_all()))
+            narration = Narration(session)
+            entered.append(
+                HostedSession(session.file.name, root, Dialogue(session), narration, held.pop_all())
+            )
         return entered[0]
 
     def _take_up(self, hosted: HostedSession) -> None:
@@ -151,8 +153,8 @@ class SessionHost:
             signal.setitimer(signal.ITIMER_REAL, 0)
             self._tell(hosted, hosted.narration.close_calls("It was cancelled."))
         if (ended := answer.ended) is None:
-            told = ("the editor closes a session",) if answer.ends else answer.lines
-            self._tell(hosted, [update_agent_message_text("\n".join(told) or "done")])
+            lines = ("the editor closes a session",) if answer.ends else answer.lines
+            self._tell(hosted, [update_agent_message_text("\n".join(lines) or "done")])
             return "end_turn"
         if ended.outcome == End.PROVIDER:
             raise VerdigrisError(ended.text, hint=ended.why or None)

@@ -106,10 +106,10 @@ class ShownCall:
         spelled = [given.get("place"), *(ids if isinstance(ids, list) else ())]
         if self.tool not in EDITING and given.get("path"):
             spelled.append(f"{given['path']}:{given.get('first', 1)}")
-        for found in filter(None, (_PLACE.match(str(each)) for each in spelled if each)):
-            path = self.bench.locate(found["path"])
+        for match in filter(None, (_PLACE.match(str(each)) for each in spelled if each)):
+            path = self.bench.locate(match["path"])
             if isinstance(path, str) and (self.bench.project.root / path).is_file():
-                yield path, int(found["line"]) if found["line"] else None
+                yield path, int(match["line"]) if match["line"] else None
 
     # -- changes ----------------------------------------------------------------------
 
@@ -123,12 +123,12 @@ class ShownCall:
     def _diffs(self) -> dict[str, schema.FileEditToolCallContent]:
         """Compares with the disk, since the kernel has made the edit by now."""
         scrub, root = self.bench.scrub, self.bench.project.root
-        found = {}
+        diffs = {}
         for path, old in self.before.items():
             if (new := self._text(path)) != old:
                 shown = None if old is None else scrub(old)
-                found[path] = tool_diff_content(str(root / path), scrub(new or ""), shown)
-        return found
+                diffs[path] = tool_diff_content(str(root / path), scrub(new or ""), shown)
+        return diffs
 
     def proposal(self) -> list[Content]:
         """The change that an edit proposes, for the person who has to permit it."""
@@ -204,7 +204,7 @@ def mode_named(name: str) -> Mode | None:
 
 def commands_update() -> schema.AvailableCommandsUpdate:
     """The slash commands, without `/quit`: an editor closes sessions in its own way."""
-    found = []
+    commands = []
     for name, (about, _) in COMMANDS.items():
         words, takes, does = about.partition(": ")
         hint = (
@@ -212,8 +212,10 @@ def commands_update() -> schema.AvailableCommandsUpdate:
         )
         if name != QUIT:
             shown = does if takes else about
-            found.append(schema.AvailableCommand(name=name.removeprefix("/"), description=shown, input=hint))
-    return update_available_commands(found)
+            commands.append(
+                schema.AvailableCommand(name=name.removeprefix("/"), description=shown, input=hint)
+            )
+    return update_available_commands(commands)
 
 
 def plan_update(plan: Plan, verdicts: Verdicts) -> schema.AgentPlanUpdate:

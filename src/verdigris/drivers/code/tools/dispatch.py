@@ -144,9 +144,9 @@ def arguments_of(text: str) -> dict[str, Any]:
 def describe_arguments(arguments: str) -> str:
     """Describes a call by its most telling argument, on a line."""
     given = arguments_of(arguments)
-    found = next((given[name] for name in _TELLING if given.get(name)), "")
-    told = " ".join(map(str, found)) if isinstance(found, list) else str(found)
-    flat = " ".join(told.split())
+    argument = next((given[name] for name in _TELLING if given.get(name)), "")
+    text = " ".join(map(str, argument)) if isinstance(argument, list) else str(argument)
+    flat = " ".join(text.split())
     return flat if len(flat) <= _ABOUT else f"{flat[:_ABOUT]}…"
 
 
@@ -202,8 +202,8 @@ class CallHistory:
         return CallHistory((*before, (_signature(name, arguments), reads))[-WINDOW:])
 
     def suppresses(self, name: str, arguments: Mapping[str, Any]) -> bool:
-        seen = [signature for signature, _ in self.recent[-(WINDOW - 1) :]]
-        return seen.count(_signature(name, arguments)) >= MOST - 1
+        signatures = [signature for signature, _ in self.recent[-(WINDOW - 1) :]]
+        return signatures.count(_signature(name, arguments)) >= MOST - 1
 
 
 def describe_suppression(name: str) -> str:
@@ -295,4 +295,6 @@ class Dispatcher:
             return answer_failure(plan.words)
         self._file.add(Planned(plan))
         odd = () if marked else lint_plan(plan, greenfield=not self._bench.has_tests())
-        return ToolAnswer("\n".join((count_steps(plan, self.verdicts()), *(f"lint: {one}" for one in odd))))
+        return ToolAnswer(
+            "\n".join((count_steps(plan, self.verdicts()), *(f"lint: {fault}" for fault in odd)))
+        )

@@ -64,23 +64,23 @@ def read_patch(text: str) -> tuple[FilePatch, ...] | BadEdit:
     lines = text.strip().splitlines()
     if not lines or lines[0].strip() != BEGIN or lines[-1].strip() != END:
         return BadEdit(f"This is no patch. {_FORM}")
-    found: list[FilePatch] = []
+    patches: list[FilePatch] = []
     for number, line in enumerate(lines[1:-1], 2):
         if line.startswith((_ADD, _DELETE, _UPDATE)):
             kind = "add" if line.startswith(_ADD) else "delete" if line.startswith(_DELETE) else "update"
-            found.append(FilePatch(line.partition(": ")[2].strip(), kind))
-        elif not found:
+            patches.append(FilePatch(line.partition(": ")[2].strip(), kind))
+        elif not patches:
             return BadEdit(f"Line {number} of the patch belongs to no file: {line!r}. {_FORM}")
         else:
-            taken = _take_line(found[-1], line)
+            taken = _take_line(patches[-1], line)
             if taken is None:
                 return BadEdit(
-                    f"Line {number} of the patch cannot be read: {line!r}. {_LINES[found[-1].kind]}"
+                    f"Line {number} of the patch cannot be read: {line!r}. {_LINES[patches[-1].kind]}"
                 )
-            found[-1] = taken
-    if not found:
+            patches[-1] = taken
+    if not patches:
         return BadEdit(f"The patch is empty. {_FORM}")
-    return tuple(found)
+    return tuple(patches)
 
 
 def _take_line(patch: FilePatch, line: str) -> FilePatch | None:
@@ -216,13 +216,13 @@ def _nearest_line(lines: Sequence[str], search: str) -> int | None:
     wanted = [line.strip() for line in search.splitlines() if line.strip()]
     if not wanted:
         return None
-    known = [line.strip() for line in lines[:_MOST_LINES]]
-    close = difflib.get_close_matches(wanted[0], {line for line in known if line}, 1, _ALIKE)
+    stripped = [line.strip() for line in lines[:_MOST_LINES]]
+    close = difflib.get_close_matches(wanted[0], {line for line in stripped if line}, 1, _ALIKE)
     if not close:
         return None
-    places = [at for at, line in enumerate(known) if line == close[0]]
+    places = [at for at, line in enumerate(stripped) if line == close[0]]
     rest = set(wanted[1:])
-    return max(places, key=lambda at: len(rest.intersection(known[at + 1 : at + 1 + len(wanted)])))
+    return max(places, key=lambda at: len(rest.intersection(stripped[at + 1 : at + 1 + len(wanted)])))
 
 
 def number_lines(lines: Sequence[str], first: int) -> str:

@@ -79,10 +79,10 @@ def list_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
 def search(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if not given["text"]:
         return answer_failure("text is empty: say what to look for.")
-    found = reading.search(
+    matches = reading.search(
         given["text"], bench.tree(), glob=given.get("glob", ""), regex=given.get("regex", False)
     )
-    return ToolAnswer(found)
+    return ToolAnswer(matches)
 
 
 def edit_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
@@ -95,10 +95,10 @@ def edit_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     text = read_text(data)
     if text is None:
         return answer_failure(f"{path} is not a text file.")
-    made = replace_once(path, text, given["search"], given["replace"])
-    if isinstance(made, BadEdit):
-        return _failed_edit(bench, path, made.words)
-    return _write(bench, {path: made}, given)
+    edited = replace_once(path, text, given["search"], given["replace"])
+    if isinstance(edited, BadEdit):
+        return _failed_edit(bench, path, edited.words)
+    return _write(bench, {path: edited}, given)
 
 
 def _failed_edit(bench: Workbench, path: str, why: str) -> ToolAnswer:
@@ -156,10 +156,10 @@ def patch_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         texts[spelling] = None if data is None else read_text(data)
         if data is not None and texts[spelling] is None:
             return answer_failure(f"{path} is not a text file.")
-    made = apply_patch(patches, texts)
-    if isinstance(made, BadEdit):
-        return _failed_edit(bench, patches[0].path, made.words)
-    return _write(bench, made, given)
+    patched = apply_patch(patches, texts)
+    if isinstance(patched, BadEdit):
+        return _failed_edit(bench, patches[0].path, patched.words)
+    return _write(bench, patched, given)
 
 
 def _edit_tool(bench: Workbench) -> str:
@@ -195,8 +195,8 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
             bench.know(path, data)
     implied = [claim for claim in bench.project.state().claims if claim not in claims]
     named = ", ".join(_short_name(claim) for claim in implied)
-    told = f"; claims {named}" if implied else ""
-    return ToolAnswer(f"{WRITTEN}{told}", wrote=True, more=given.get("more", False))
+    suffix = f"; claims {named}" if implied else ""
+    return ToolAnswer(f"{WRITTEN}{suffix}", wrote=True, more=given.get("more", False))
 
 
 def _encode(bench: Workbench, path: str, text: str) -> bytes:
@@ -207,5 +207,5 @@ def _encode(bench: Workbench, path: str, text: str) -> bytes:
 
 def _short_name(test_id: str) -> str:
     """The test's name without its file, which the model knows."""
-    found = split_id(test_id)
-    return f"{found.function}{found.case}" or test_id
+    parts = split_id(test_id)
+    return f"{parts.function}{parts.case}" or test_id

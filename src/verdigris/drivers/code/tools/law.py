@@ -54,13 +54,15 @@ def run_tests(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
 
 def edit_claim(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     project = bench.project
-    made = claim(project, given["test_ids"], given.get("paths", ()), cwd=project.root)
-    if isinstance(made, Deny):
-        return answer_denial(made)
-    told = [f"claimed {', '.join(made.test_ids)}: the tests are frozen until the verdict."]
-    told += [f"brought back: {', '.join(made.restored)}"] if made.restored else []
-    told += [f"not brought back, since it conflicts: {', '.join(made.held_back)}"] if made.held_back else []
-    return ToolAnswer("\n".join(told))
+    claimed = claim(project, given["test_ids"], given.get("paths", ()), cwd=project.root)
+    if isinstance(claimed, Deny):
+        return answer_denial(claimed)
+    lines = [f"claimed {', '.join(claimed.test_ids)}: the tests are frozen until the verdict."]
+    lines += [f"brought back: {', '.join(claimed.restored)}"] if claimed.restored else []
+    lines += (
+        [f"not brought back, since it conflicts: {', '.join(claimed.held_back)}"] if claimed.held_back else []
+    )
+    return ToolAnswer("\n".join(lines))
 
 
 def refactor_begin(bench: Workbench, _: Mapping[str, Any]) -> ToolAnswer:

@@ -256,29 +256,29 @@ def shell(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         return ToolAnswer(f"started as {name}; shell with job: {name} shows its output, with stop ends it.")
     seconds = min(max(1, given.get("seconds", bench.seconds)), LONGEST)
     done = run(Command(tuple(argv), bench.project.root, env), timeout=seconds, kept=KEPT)
-    said = done.output.decode(errors="replace").rstrip()
+    output = done.output.decode(errors="replace").rstrip()
     if done.timed_out:
-        text = f"{said}\n(ended after {seconds} s: give it more seconds, or background)".strip()
+        text = f"{output}\n(ended after {seconds} s: give it more seconds, or background)".strip()
         return ToolAnswer("\n".join(filter(None, (text, _look_after(bench.project)))), "failed")
     code = done.exit_code if done.exit_code is not None else f"signal {done.signal}"
-    return ToolAnswer(f"{said}\n(exit {code})".strip(), "ok" if done.exit_code == 0 else "failed")
+    return ToolAnswer(f"{output}\n(exit {code})".strip(), "ok" if done.exit_code == 0 else "failed")
 
 
 def _look_at_job(bench: Workbench, name: str, *, stop: bool) -> ToolAnswer:
     job = bench.jobs.running.get(name)
     if job is None:
-        known = ", ".join(bench.jobs.running) or "none was started"
-        return answer_failure(f"there is no job {name}: {known}.")
+        names = ", ".join(bench.jobs.running) or "none was started"
+        return answer_failure(f"there is no job {name}: {names}.")
     if stop:
         bench.jobs.stop(name)
     code = job.process.poll()
-    said = _ends_of(job.output)
+    output = _ends_of(job.output)
     if code is not None:
         del bench.jobs.running[name]
         job.output.unlink(missing_ok=True)
     state = "runs" if code is None else f"ended: exit {code}"
     looked = _look_after(bench.project) if stop else ""
-    return ToolAnswer("\n".join(filter(None, (said, f"({name} {state})", looked))))
+    return ToolAnswer("\n".join(filter(None, (output, f"({name} {state})", looked))))
 
 
 def _ends_of(path: Path) -> str:

@@ -31,23 +31,23 @@ def render_chat(gathered: CorpusContents) -> RenderedCorpus:
     files: list[tuple[str, bytes]] = []
     rows = {}
     for split in SPLITS:
-        mine = [one for one in gathered.trajectories if one.split == split]
+        mine = [t for t in gathered.trajectories if t.split == split]
         rows[split] = len(mine)
-        files.append((f"{split}.jsonl", b"".join(json_line(line_of(one)) for one in mine)))
-        files.append((f"{split}.index.jsonl", b"".join(json_line(_index(one)) for one in mine)))
+        files.append((f"{split}.jsonl", b"".join(json_line(line_of(t)) for t in mine)))
+        files.append((f"{split}.index.jsonl", b"".join(json_line(_index(t)) for t in mine)))
     return RenderedCorpus(tuple(files), rows, without_talk(gathered))
 
 
 def without_talk(gathered: CorpusContents) -> tuple[LeftOut, ...]:
-    told = {triple.id for one in gathered.trajectories for triple in one.triples}
-    return tuple(LeftOut(triple.id, NO_TALK) for triple in gathered.triples if triple.id not in told)
+    ids = {triple.id for t in gathered.trajectories for triple in t.triples}
+    return tuple(LeftOut(triple.id, NO_TALK) for triple in gathered.triples if triple.id not in ids)
 
 
 def line_of(trajectory: Trajectory) -> dict[str, Any]:
     messages = [_message(message) for message in trajectory.prefix]
-    messages += [_render_spoken(one) for one in trajectory.spoken]
-    said = [one.message for one in trajectory.spoken]
-    messages += [_message(answer) for answer in cancel_calls(said, CUT_OFF)]
+    messages += [_render_spoken(line) for line in trajectory.spoken]
+    spoken = [line.message for line in trajectory.spoken]
+    messages += [_message(answer) for answer in cancel_calls(spoken, CUT_OFF)]
     return {"messages": messages, "tools": function_tools(trajectory.tools), "parallel_tool_calls": True}
 
 
@@ -66,18 +66,18 @@ def function_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
-def _render_spoken(one: Spoken) -> dict[str, Any]:
+def _render_spoken(spoken: Spoken) -> dict[str, Any]:
     """A reply that is repeated from an earlier part has no weight in training."""
-    skipped = {"weight": 0} if one.copied and one.message.role == "assistant" else {}
-    return {**_message(one.message), **skipped}
+    skipped = {"weight": 0} if spoken.copied and spoken.message.role == "assistant" else {}
+    return {**_message(spoken.message), **skipped}
 
 
 def _message(message: Message) -> dict[str, Any]:
-    told: dict[str, Any] = {"role": message.role, "content": message.content}
+    rendered: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.role == "tool":
-        told["tool_call_id"] = message.call_id
+        rendered["tool_call_id"] = message.call_id
     if message.calls:
-        told["tool_calls"] = [
+        rendered["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
@@ -85,7 +85,7 @@ def _message(message: Message) -> dict[str, Any]:
             }
             for call in message.calls
         ]
-    return told
+    return rendered
 
 
 def _index(trajectory: Trajectory) -> dict[str, Any]:
@@ -109,12 +109,12 @@ _TEXTS = frozenset({"patch", "test_patch", "against_commit", "statement", "passi
 def render_atif(gathered: CorpusContents) -> RenderedCorpus:
     files = tuple(
         (
-            f"{one.split}/{one.id}.json",
-            json.dumps(document_of(one), indent=2, sort_keys=True).encode() + b"\n",
+            f"{t.split}/{t.id}.json",
+            json.dumps(document_of(t), indent=2, sort_keys=True).encode() + b"\n",
         )
-        for one in gathered.trajectories
+        for t in gathered.trajectories
     )
-    rows = {split: sum(one.split == split for one in gathered.trajectories) for split in SPLITS}
+    rows = {split: sum(t.split == split for t in gathered.trajectories) for split in SPLITS}
     return RenderedCorpus(files, rows, without_talk(gathered))
 
 
@@ -146,7 +146,7 @@ def document_of(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _without_missing(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: one for name, one in fields.items() if one is not None}
+    return {name: f for name, f in fields.items() if f is not None}
 
 
 def _opening(prefix: Sequence[Message]) -> Iterator[dict[str, Any]]:
@@ -156,31 +156,31 @@ def _opening(prefix: Sequence[Message]) -> Iterator[dict[str, Any]]:
 
 def _steps(spoken: Sequence[Spoken], model: str) -> Iterator[dict[str, Any]]:
     """Answers of tools belong to the step that called them; a step names its model if that is not `model`."""
-    for at, one in enumerate(spoken):
-        copied = {"is_copied_context": True} if one.copied else {}
-        match one.message.role:
+    for at, line in enumerate(spoken):
+        copied = {"is_copied_context": True} if line.copied else {}
+        match line.message.role:
             case "assistant":
-                other = {"model_name": one.model} if one.model and one.model != model else {}
-                yield {**_agent_step(one, _answers(spoken, at)), **other, **copied}
+                other = {"model_name": line.model} if line.model and line.model != model else {}
+                yield {**_agent_step(line, _answers(spoken, at)), **other, **copied}
             case "user" | "system" as source:
-                yield {"source": source, "message": one.message.content, **copied}
+                yield {"source": source, "message": line.message.content, **copied}
             case _:
                 continue
 
 
 def _answers(spoken: Sequence[Spoken], at: int) -> dict[str, str]:
     """Returns answers by call, up to the next reply."""
-    found: dict[str, str] = {}
-    for one in spoken[at + 1 :]:
-        if one.message.role == "assistant":
+    answers: dict[str, str] = {}
+    for line in spoken[at + 1 :]:
+        if line.message.role == "assistant":
             break
-        if one.message.role == "tool":
-            found[one.message.call_id] = one.message.content
-    return found
+        if line.message.role == "tool":
+            answers[line.message.call_id] = line.message.content
+    return answers
 
 
-def _agent_step(one: Spoken, answers: dict[str, str]) -> dict[str, Any]:
-    message = one.message
+def _agent_step(line: Spoken, answers: dict[str, str]) -> dict[str, Any]:
+    message = line.message
     results = [
         {"source_call_id": call.id, "content": answers[call.id]}
         for call in message.calls
@@ -192,7 +192,7 @@ def _agent_step(one: Spoken, answers: dict[str, str]) -> dict[str, Any]:
         "llm_call_count": 1,
         "tool_calls": [_call(call) for call in message.calls] or None,
         "observation": {"results": results} if results else None,
-        "metrics": _metrics(one.usage),
+        "metrics": _metrics(line.usage),
     }
     return _without_missing(step)
 
@@ -202,10 +202,10 @@ def _call(call: ToolCall) -> dict[str, Any]:
         arguments = json.loads(call.arguments)
     except ValueError:
         arguments = None
-    told = {"tool_call_id": call.id, "function_name": call.name}
+    rendered = {"tool_call_id": call.id, "function_name": call.name}
     if isinstance(arguments, dict):
-        return {**told, "arguments": arguments}
-    return {**told, "arguments": {}, "extra": {"unreadable_arguments": call.arguments}}
+        return {**rendered, "arguments": arguments}
+    return {**rendered, "arguments": {}, "extra": {"unreadable_arguments": call.arguments}}
 
 
 def _metrics(usage: Usage | None) -> dict[str, Any] | None:
@@ -218,13 +218,15 @@ def _metrics(usage: Usage | None) -> dict[str, Any] | None:
 
 def _totals(spoken: Sequence[Spoken]) -> dict[str, int | None]:
     """Returns sums only if each reply has its numbers."""
-    replies = [_metrics(one.usage) for one in spoken if one.message.role == "assistant" and not one.copied]
-    known = [one for one in replies if one is not None]
-    if not known or len(known) < len(replies):
+    replies = [
+        _metrics(line.usage) for line in spoken if line.message.role == "assistant" and not line.copied
+    ]
+    counted = [r for r in replies if r is not None]
+    if not counted or len(counted) < len(replies):
         return {}
 
     def total(name: str) -> int | None:
-        return sum(one[name] for one in known) if all(name in one for one in known) else None
+        return sum(r[name] for r in counted) if all(name in r for r in counted) else None
 
     return {f"total_{name}": total(name) for name in ("prompt_tokens", "completion_tokens", "cached_tokens")}
 
@@ -234,4 +236,4 @@ def _next_part(trajectory: Trajectory) -> str | None:
 
 
 def _brief(triple: Any) -> dict[str, Any]:
-    return {name: one for name, one in render_triple(triple).items() if name not in _TEXTS}
+    return {name: f for name, f in render_triple(triple).items() if name not in _TEXTS}

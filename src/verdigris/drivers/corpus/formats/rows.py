@@ -38,10 +38,10 @@ def json_line(document: Mapping[str, Any]) -> bytes:
 
 def in_splits(triples: Iterable[Triple]) -> dict[str, list[Triple]]:
     """Returns every split, also an empty one."""
-    found: dict[str, list[Triple]] = {split: [] for split in SPLITS}
+    by_split: dict[str, list[Triple]] = {split: [] for split in SPLITS}
     for triple in triples:
-        found[triple.split].append(triple)
-    return found
+        by_split[triple.split].append(triple)
+    return by_split
 
 
 def render_lines(gathered: CorpusContents) -> RenderedCorpus:

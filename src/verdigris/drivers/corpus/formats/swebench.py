@@ -38,14 +38,14 @@ def name_tests(
     """Both lists in the parser's words; None where it cannot tell a red from another test. Tests that pass
     and that it cannot tell apart are left out. A runner without a parser keeps the native ids.
     """
-    known = harness_of(runner)
-    if known is None:
+    harness = harness_of(runner)
+    if harness is None:
         return list(reds), list(passing)
-    failing, rest = ([known.name(native) for native in ids] for ids in (reds, passing))
-    told = Counter((*failing, *rest))
-    if any(told[name] > 1 or not name or "\n" in name for name in failing):
+    failing, rest = ([harness.name(native) for native in ids] for ids in (reds, passing))
+    counts = Counter((*failing, *rest))
+    if any(counts[name] > 1 or not name or "\n" in name for name in failing):
         return None
-    return failing, [name for name in rest if told[name] == 1]
+    return failing, [name for name in rest if counts[name] == 1]
 
 
 def files_of(ids: Iterable[str]) -> list[str]:
@@ -69,7 +69,7 @@ def render(gathered: CorpusContents) -> RenderedCorpus:
     tasks = [triple for triple in rows if not unfit[triple.id]]
     if tasks:
         files.append(("sweb.yaml", _yaml({"datasets": [_DATASET], "splits": list(SPLITS)})))
-    files += [(f"tasks/{one.id}/{name}", data) for one in tasks for name, data in _task_files(one)]
+    files += [(f"tasks/{task.id}/{name}", data) for task in tasks for name, data in _task_files(task)]
     left_out = [LeftOut(name, f"no row of SWE-bench: {why}") for name, why in objections.items() if why]
     left_out += [LeftOut(name, f"a row, and no task: {why}") for name, why in unfit.items() if why]
     return RenderedCorpus(tuple(files), {split: len(mine) for split, mine in splits.items()}, tuple(left_out))
@@ -98,10 +98,10 @@ def row_of(triple: Triple) -> dict[str, Any]:
     that the row names; ours are in the last column.
     """
     patches = _patches(triple)
-    told, fits = render_triple(triple), not _why_no_task(triple)
+    rendered, fits = render_triple(triple), not _why_no_task(triple)
     native = [red.native for red in triple.reds], list(triple.passing)
     failing, passing = (_name_tests_of(triple) if fits else None) or native
-    more = {name: one for name, one in told.items() if name not in _LARGE}
+    more = {name: f for name, f in rendered.items() if name not in _LARGE}
     more |= {} if passing == native[1] else {"passing": native[1]}
     # By way of the red tree, with its stubs; None where they are the row's.
     more["test_patch"] = None if triple.test_patch == patches.tests else triple.test_patch
