@@ -79,7 +79,7 @@ def test_a_denied_hook_opens_the_project_once_folds_the_log_once_and_loads_few_m
     payload = {"hook_event_name": "PreToolUse", "cwd": str(world.root), **call}
     found = counts(world, HOOK, given=json.dumps(payload))
     assert (found["opened"], found["folds"]) == (1, 1)
-    assert found["modules"] <= 94
+    assert found["modules"] <= 95
     assert found["slow"] == []
     *_, last = world.project.log.records()
     assert last.type == "denied"

@@ -61,13 +61,11 @@ def load_third_parties() -> None:
 
     It is called when a project names an unknown language, so a broken one stops no project without it.
     """
-    from importlib.metadata import entry_points
+    from verdigris.seams import Seam
 
-    for entry in entry_points(group=GROUP):
-        if facts_named(entry.name) is None:
-            language = entry.load()
-            _THIRD[language.name] = language
-            register(language.facts)
+    for language in Seam(GROUP, dict.fromkeys(known_languages(), "")).others():
+        _THIRD[language.name] = language
+        register(language.facts)
 
 
 def register_languages_of(settings: Settings) -> None:

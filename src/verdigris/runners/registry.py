@@ -97,10 +97,9 @@ def _find_installed(name: str) -> RunnerKind | None:
 
     It is called for an unknown name only: it takes time to search all packages.
     """
-    from importlib.metadata import entry_points
+    from verdigris.seams import Seam
 
-    entry = next(iter(entry_points(group=GROUP, name=name)), None)
-    kind = None if entry is None else entry.load()
+    kind = Seam(GROUP).find(name)
     if kind is not None and not (
         isinstance(kind, RunnerKind) and kind.name == name and (kind.find or kind.tool)
     ):

@@ -68,10 +68,9 @@ def finisher_of(kind: type[Event]) -> Callable[..., str]:
     for name in HOMES:
         import_module(name)
     if kind not in _FINISHERS:
-        from importlib.metadata import entry_points
+        from verdigris.seams import Seam
 
-        for point in entry_points(group=GROUP):
-            point.load()
+        tuple(Seam(GROUP).others())
     if kind not in _FINISHERS:
         raise HarnessError(
             f"the log announces an effect ({kind.__name__}) that no installed package can finish",

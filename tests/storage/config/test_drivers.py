@@ -15,7 +15,8 @@ from verdigris.core.roles import NAMES as TEAMS
 from verdigris.core.settings import DriverSettings, MachineSettings, Player, Prices, Settings, keys_of
 from verdigris.models.roles import find_team
 from verdigris.storage.config import decode, load_driver, load_machine, render
-from verdigris.storage.config.drivers import BUILT_IN, AnySection, built_in_sections
+from verdigris.storage.config.drivers import SECTIONS as SEAM
+from verdigris.storage.config.drivers import AnySection, built_in_sections
 from verdigris.storage.config.file import parse
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ PAGE = (TESTS.parent / "docs" / "configuration.md").read_text()
 
 
 def test_a_section_is_registered_by_its_name_and_takes_no_key_of_ours(section: AnySection) -> None:
-    assert section.driver in BUILT_IN
+    assert section.driver in SEAM.ours
     assert section.driver not in {key.name for key in keys_of(Settings).values()}
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
+from verdigris.seams import Seam
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from importlib.metadata import EntryPoint
     from pathlib import Path
 
     from verdigris.gates.calls import HookAnswer, HookCall, Manner, Reply
@@ -98,34 +97,21 @@ class Client(Protocol):
         """Checks for `tdd doctor`; None where there is no repository."""
 
 
-GROUP = "verdigris.clients"
-"""Entry points of other packages: the agent's name, and the object that is its `Client`."""
-BUILT_IN = {"claude": "verdigris.gates.clients.claude.client"}
-"""Modules with a `CLIENT`, by its name; loaded when it is needed."""
-
-
-def names() -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*BUILT_IN, *(point.name for point in _points()))))
+BUILT_IN = {"claude": "verdigris.gates.clients.claude.client:CLIENT"}
+_SEAM = Seam("verdigris.clients", BUILT_IN)
+names = _SEAM.names
 
 
 def find(name: str) -> Client:
-    if name in BUILT_IN:
-        return cast("Client", import_module(BUILT_IN[name]).CLIENT)
-    for point in _points():
-        if point.name == name:
-            return cast("Client", point.load())
-    raise UserError(
-        f"this version cannot connect {name} yet.",
-        hint=f"`tdd init --agent {' or '.join(names())}`, or without --agent: "
-        "`tdd test` and `tdd settle` serve any agent",
-    )
+    client = _SEAM.find(name)
+    if client is None:
+        raise UserError(
+            f"this version cannot connect {name} yet.",
+            hint=f"`tdd init --agent {' or '.join(names())}`, or without --agent: "
+            "`tdd test` and `tdd settle` serve any agent",
+        )
+    return cast("Client", client)
 
 
 def clients() -> tuple[Client, ...]:
     return tuple(map(find, names()))
-
-
-def _points() -> tuple[EntryPoint, ...]:
-    from importlib.metadata import entry_points
-
-    return tuple(entry_points(group=GROUP))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
@@ -13,10 +12,9 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.roles import NAMES
 from verdigris.core.value import value
 from verdigris.models.roles.answer import RoleEdit, Say
+from verdigris.seams import Seam
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from verdigris.core.paths import PathClass
 
 Tree: TypeAlias = Mapping[str, str | None]
@@ -26,11 +24,10 @@ Judge = Literal["red", "settlement", "refactor", "plan", "validation"]
 """Which verdict of the kernel ends its step: a valid red, a settled claim, a refactor; a plan that says
 enough, a validation of the tests."""
 
-GROUP = "verdigris.roles"
-"""Entry points of other packages: a driver's name, and the object that is its `Team`."""
+_TEAMS = "verdigris.models.roles.teams"
+_SEAM = Seam("verdigris.roles", {driver: f"{_TEAMS}:{driver.upper()}" for driver in NAMES})
+drivers = _SEAM.names
 _PROMPTS = Path(__file__).parent / "prompts"
-_OURS = "verdigris.models.roles.teams"
-"""The module of our own teams; loaded when one is needed."""
 
 
 @value
@@ -110,19 +107,7 @@ def read_prompts(page: str) -> Mapping[str, str]:
 
 
 def find_team(driver: str) -> Team:
-    if driver in NAMES:
-        return cast("Team", import_module(_OURS).TEAMS[driver])
-    for point in _points():
-        if point.name == driver:
-            return cast("Team", point.load())
-    raise HarnessError(f"there is no driver {driver} here", hint="install the package that it comes with")
-
-
-def drivers() -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*NAMES, *(point.name for point in _points()))))
-
-
-def _points() -> tuple[EntryPoint, ...]:
-    from importlib.metadata import entry_points
-
-    return tuple(entry_points(group=GROUP))
+    team = _SEAM.find(driver)
+    if team is None:
+        raise HarnessError(f"there is no driver {driver} here", hint="install the package that it comes with")
+    return cast("Team", team)

@@ -1,14 +1,13 @@
 """The drivers' sections of `tdd.yaml`, and the players of their roles.
 
 A driver declares its keys as a class of settings, and its section as a `DriverSection` named `SECTION`. The
-module is listed in `BUILT_IN`, or is an entry point of another package. Nothing else here names a driver.
+module is listed in `SECTIONS`, or is an entry point of another package. Nothing else here names a driver.
 """
 
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from verdigris.core.roles import names_of
 from verdigris.core.settings import (
@@ -21,27 +20,25 @@ from verdigris.core.settings import (
     keys_of,
 )
 from verdigris.core.value import value
+from verdigris.seams import Seam
 from verdigris.storage.config.keys import check_known, expect, fields_given, no_secret, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-    from importlib.metadata import EntryPoint
 
     from verdigris.storage.config.file import At
 
 
-GROUP = "verdigris.drivers"
-"""Entry points of other packages: a driver's name, and the object that is its `DriverSection`."""
-BUILT_IN = {
-    "machine": "verdigris.storage.config.drivers",
-    "cycle": "verdigris.drivers.cycle.settings",
-    "loop": "verdigris.drivers.loop.settings",
-    "code": "verdigris.drivers.code.settings",
-}
-"""The module with the `SECTION` of each driver.
-
-The machine's is in storage, since `tdd init` reads its kata's path.
-"""
+SECTIONS = Seam(
+    "verdigris.drivers",
+    {
+        "machine": "verdigris.storage.config.drivers:SECTION",
+        "cycle": "verdigris.drivers.cycle.settings:SECTION",
+        "loop": "verdigris.drivers.loop.settings:SECTION",
+        "code": "verdigris.drivers.code.settings:SECTION",
+    },
+)
+"""The machine's is in storage, since `tdd init` reads its kata's path."""
 
 Kind = TypeVar("Kind", bound=DriverSettings)
 
@@ -64,22 +61,13 @@ AnySection: TypeAlias = DriverSection[Any]
 
 
 def built_in_sections() -> tuple[AnySection, ...]:
-    return tuple(cast("AnySection", import_module(home).SECTION) for home in BUILT_IN.values())
+    return tuple(map(SECTIONS.find, SECTIONS.ours))
 
 
 def find_sections(unknown: Callable[[Collection[str]], bool]) -> tuple[AnySection, ...]:
     """Our sections; also those of other packages, which take long to find, if ours leave a key `unknown`."""
     ours = built_in_sections()
-    if not unknown(key_names(ours)):
-        return ours
-    others = (point for point in _points() if point.name not in BUILT_IN)
-    return (*ours, *(cast("AnySection", point.load()) for point in others))
-
-
-def _points() -> tuple[EntryPoint, ...]:
-    from importlib.metadata import entry_points
-
-    return tuple(entry_points(group=GROUP))
+    return (*ours, *SECTIONS.others()) if unknown(key_names(ours)) else ours
 
 
 def key_names(sections: Collection[AnySection]) -> dict[str, None]:

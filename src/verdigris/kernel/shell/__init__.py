@@ -1,3 +1,0 @@
-"""See `verdigris.kernel`."""
-
-from __future__ import annotations
