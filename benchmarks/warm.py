@@ -39,7 +39,7 @@ MANY = "import calc\nimport pytest\n\n\n" + "\n\n".join(
 
 
 def rows() -> list[Row]:
-    return [*_one("plain", PLAIN, (0.5, 0.6)), *_one("third-party imports", HEAVY, (0.2, 0.2)), *_twenty()]
+    return [*_one("plain", PLAIN, (0.5, 0.6)), *_one("third-party imports", HEAVY, (1.0, 1.1)), *_twenty()]
 
 
 def _one(what: str, text: str, targets: tuple[float, float]) -> list[Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -34,15 +33,9 @@ def folders(world: World) -> list[Path]:
 
 
 def ready(world: World) -> None:
-    """Wait until the resident that the last run asked for has loaded its modules."""
-    (folder,) = folders(world)
-    wanted = json.loads((folder / forkserver.LEARNED).read_text())["key"]
-
-    def is_ready() -> bool:
-        told = resident.read_note(str(folder))
-        return resident.is_running(str(folder)) and told.get("key") == wanted and bool(told.get("ready"))
-
-    until(is_ready, "not ready")
+    """Wait until the resident that the last run asked for has loaded the test tool."""
+    (folder,) = map(str, folders(world))
+    until(lambda: resident.is_running(folder) and resident.read_note(folder).get("ready"), "not ready")
 
 
 @contextmanager

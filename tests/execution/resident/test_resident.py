@@ -40,16 +40,12 @@ stream = line.makefile("r", encoding="utf-8")
 def say(**message):
     line.sendall(json.dumps({**message, "beside": 0}).encode() + b"\\n")
 greeting = json.loads(stream.readline())
-for name in greeting["load"]:
-    if name.startswith("bad"):
-        say(refused={name: "it is bad"})
-        sys.exit(1)
 say(ready=True)
 for text in stream:
     heard = json.loads(text)
     if heard.get("die"):
         sys.exit(3)
-    say(pid=os.getpid(), load=greeting["load"], **{k: v for k, v in heard.items() if k != "beside"})
+    say(pid=os.getpid(), greeting=greeting, **{k: v for k, v in heard.items() if k != "beside"})
 """
 
 
@@ -73,9 +69,8 @@ def described(private: str, key: str = "one", **fields: Any) -> Resident:
     found = child.available()
     terms = Terms(str(root), str(root / ".git/tdd"), Sandbox(found.way, found.disk), "none", ())
     argv = (sys.executable, "-I", "-S", "-c", PROGRAM)
-    given = {"greeting": {"load": []}, **fields}
-    program = ResidentProgram(terms, argv, str(root), given.pop("env", None))
-    return Resident(resident.folder_of(private, "echo"), key, program, **given)
+    program = ResidentProgram(terms, argv, str(root), fields.pop("env", None))
+    return Resident(resident.folder_of(private, "echo"), key, program, **fields)
 
 
 def started(private: str, key: str = "one", **fields: Any) -> str:
@@ -130,6 +125,10 @@ def test_one_process_answers_caller_after_caller(private: str) -> None:
     first, second = answered(folder, word="a"), answered(folder, word="b")
     assert (first["word"], second["word"]) == ("a", "b")
     assert first["pid"] == second["pid"] != os.getpid()
+
+
+def test_the_program_is_greeted_first(private: str) -> None:
+    assert answered(started(private, greeting={"argv": ["a"]}))["greeting"] == {"argv": ["a"], "beside": 0}
 
 
 def test_what_a_caller_leaves_is_held_beyond_its_end_and_not_for_long(private: str) -> None:
@@ -206,12 +205,6 @@ def test_while_one_speaks_with_it_nobody_else_is_let_in(private: str) -> None:
     found[0].close()
     os.close(found[1])
     answered(folder)
-
-
-def test_a_name_that_is_refused_is_left_out_and_told(private: str) -> None:
-    folder = started(private, greeting={"load": ["good", "bad", "worse", "bad.below", "bad2"]})
-    assert answered(folder)["load"] == ["good", "worse"]
-    assert read_note(folder)["refused"] == {"bad": "it is bad", "bad2": "it is bad"}
 
 
 def test_it_ends_when_idle(private: str) -> None:

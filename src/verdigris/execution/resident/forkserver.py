@@ -12,7 +12,6 @@ files of loaded modules before each run.
 from __future__ import annotations
 
 import _socket
-import json
 import os
 
 from verdigris.core.confinement.needs import surroundings
@@ -24,17 +23,15 @@ from verdigris.storage.log.light import digest
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from verdigris.core.settings import Stack
     from verdigris.execution.resident.resident import ResidentProgram
     from verdigris.execution.room import Terms
     from verdigris.runners.reporter.verdigris_reporter.line import MessageLine
-    from verdigris.storage.project import Project
 
 
-WATCHED, LEARNED = "watched", "learned.json"
+WATCHED, DECLINED = "watched", "declined"
 LOCKS = (
     "poetry.lock",
     "uv.lock",
@@ -45,13 +42,6 @@ LOCKS = (
     "setup.cfg",
     "setup.py",
 )
-ALL, EVERYTHING = "+", "*"
-"""Stand for a module's name.
-
-ALL: load no module in advance. EVERYTHING: nor the test tool, which the project hides.
-"""
-MOST = 20_000
-"""The most names of modules that are learned."""
 
 
 def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
@@ -114,19 +104,11 @@ def _ask_for_child(
     return Lent(LentChild(output, line), ours, maker), room
 
 
-def learn(
-    private: str,
-    program: ResidentProgram,
-    *,
-    places: Iterable[str],
-    own: Callable[[], Iterable[str]],
-    names: Sequence[str],
-    declined: str = "",
-) -> None:
-    """Call it after a run: starts a resident for the next run that loads the same modules in advance.
+def keep(private: str, program: ResidentProgram, *, places: Iterable[str], declined: bool) -> None:
+    """Call it after a run that no resident made, or that one declined: starts a resident for the next run.
 
-    `places`: folders of installed packages. `own`: top-level names that the project has itself. `names`: the
-    installed modules that the run loaded. `declined`: the module because of which the run was declined.
+    `places`: folders of installed packages. `declined`: the project hides a module that the test tool loads
+    first. Then no resident is started again in this environment.
     """
     terms, argv, cwd = program.terms, program.argv, program.cwd
     if not resident.is_allowed() or not borrowed_child.is_possible(terms.way):
@@ -134,25 +116,25 @@ def learn(
     folder = _folder(private, argv, cwd)
     watched = _watched_paths(argv, cwd, terms.root, places)
     key = _key(terms, argv, cwd, watched)
-    known = _read_learned(folder, key)
-    known["refused"] = {**known["refused"], **_read_refused(folder, key)}
-    if declined:
-        known["declined"] = sorted({*known["declined"], declined.partition(".")[0]})
-    fresh = [name for name in names if name not in set(known["names"])]
-    if EVERYTHING in known["declined"] and not declined:
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
+        if declined:
+            _write(os.path.join(folder, DECLINED), os.fsencode(key))
+        if _is_declined(folder, key):
+            resident.end(folder)
+            return
+        _write(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
+    except OSError:
         return
-    if not fresh and not declined and _is_serving(folder, key):
-        return
-    known["names"] = [*known["names"], *fresh][:MOST]
-    load = [] if ALL in known["declined"] else resident.without_refused(known["names"], known["refused"])
-    if not _write_learned(folder, known, watched):
-        return
-    if resident.is_running(folder):
-        resident.end(folder)
-    if EVERYTHING in known["declined"]:
-        return
-    greeting = {"load": load, "own": sorted({*own(), *known["declined"]})}
-    resident.ensure(resident.Resident(folder, key, program, greeting=greeting))
+    resident.ensure(resident.Resident(folder, key, program))
+
+
+def _is_declined(folder: str, key: str) -> bool:
+    try:
+        with open(os.path.join(folder, DECLINED), encoding="ascii") as file:
+            return file.read() == key
+    except OSError:
+        return False
 
 
 def _folder(private: str, argv: Sequence[str], cwd: str) -> str:
@@ -160,21 +142,6 @@ def _folder(private: str, argv: Sequence[str], cwd: str) -> str:
 
     tool = "-".join(argv[2:]) or "usual"
     return resident.folder_of(private, f"{tool}-{zlib.crc32(os.fsencode(cwd)):08x}")
-
-
-def _is_serving(folder: str, key: str) -> bool:
-    return resident.is_running(folder) and resident.read_note(folder).get("key") == key
-
-
-def _write_learned(folder: str, known: Mapping[str, Any], watched: Sequence[str]) -> bool:
-    """Writes what was learned; returns whether that worked."""
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
-        _write(os.path.join(folder, LEARNED), json.dumps(known).encode("ascii"))
-        _write(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
-    except OSError:
-        return False
-    return True
 
 
 def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) -> str:
@@ -224,68 +191,8 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _read_learned(folder: str, key: str) -> dict[str, Any]:
-    """What earlier runs learned about this environment; empty if the environment has changed since."""
-    try:
-        with open(os.path.join(folder, LEARNED), encoding="ascii") as file:
-            known = json.loads(file.read())
-        if known["key"] == key:
-            return known  # type: ignore[no-any-return]  # ours, in a folder of ours
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return {"key": key, "names": [], "refused": {}, "declined": []}
-
-
-def _read_refused(folder: str, key: str) -> dict[str, str]:
-    told = resident.read_note(folder)
-    return dict(told.get("refused") or {}) if told.get("key") == key else {}
-
-
 def _write(path: str, data: bytes) -> None:
     fresh = f"{path}.{os.getpid()}"
     with open(fresh, "wb") as file:
         file.write(data)
     os.replace(fresh, path)
-
-
-_USUAL = ("src", "lib", "python", "tests", "test")
-
-
-def learn_from(
-    project: Project,
-    stack: Stack,
-    program: ResidentProgram,
-    *,
-    packages: Sequence[str],
-    installed: Mapping[str, Any] | None,
-    declined: Mapping[str, Any] | None,
-) -> None:
-    """Learns from the reporter's messages: `installed` lists modules, `declined` says why a run
-    was declined.
-    """
-    learn(
-        str(project.repo.private),
-        program,
-        places=packages,
-        own=lambda: own_names(str(project.root), program.cwd, stack.source),
-        names=[name for name in (installed or {}).get("names", ()) if isinstance(name, str)],
-        declined="" if declined is None else str(declined.get("module") or EVERYTHING),
-    )
-
-
-def own_names(root: str, cwd: str, sources: Sequence[str]) -> set[str]:
-    """Top-level names of the project's modules, in every folder from which it is imported."""
-    tops = dict.fromkeys((root, cwd))
-    folders = [*tops, *(f"{top}/{name}" for top in tops for name in (*_USUAL, *sources))]
-    return {name.partition(".")[0] for folder in folders for name in _modules(folder)} - {""}
-
-
-def _modules(folder: str) -> list[str]:
-    try:
-        return [
-            entry.name
-            for entry in os.scandir(folder)
-            if entry.is_dir() or entry.name.endswith((".py", ".so"))
-        ]
-    except OSError:
-        return []

@@ -19,7 +19,7 @@ import time
 
 from verdigris.core.value import replace
 from verdigris.execution.children import Started, start
-from verdigris.execution.resident.resident import HELD, LOCK, SOCKET, without_refused, write_note
+from verdigris.execution.resident.resident import HELD, LOCK, SOCKET, write_note
 from verdigris.execution.room import Room, read
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.confinement import is_inside
@@ -45,7 +45,6 @@ PATIENCE = 10.0
 START = 120.0
 MEMORY = 2 << 30
 """A program that has more bytes of memory than this between two runs is ended."""
-RESTARTS = 8
 OUTPUT = 1 << 16
 _PEER = 12
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -65,8 +64,6 @@ class Keeper:
     def __init__(self, kept: dict[str, Any], lock: int) -> None:
         self.kept = kept
         self.lock = lock
-        self.refused: dict[str, str] = {}
-        self.restarts = 0
         self.listening = _listen(os.path.join(kept["folder"], SOCKET))
         self.caller: MessageLine | None = None
         self.leaving = False
@@ -79,8 +76,7 @@ class Keeper:
     def keep(self) -> None:
         _signal.signal(_signal.SIGTERM, lambda *_: sys.exit(0))
         try:
-            while self._keep_program() and self.restarts < RESTARTS:
-                continue
+            self._keep_program()
         except (_Unneeded, Broken, ConnectionError, ValueError):
             return
         finally:
@@ -89,8 +85,8 @@ class Keeper:
                 self._write_note()
                 os.unlink(os.path.join(self.kept["folder"], SOCKET))  # noqa: PTH108 - see above
 
-    def _keep_program(self) -> bool:
-        """Starts and serves the program once; returns whether it must be started again with fewer modules."""
+    def _keep_program(self) -> None:
+        """Starts the program and serves callers, until it is no longer needed."""
         terms, _ = read(self.kept["terms"])
         room = Room(terms, self.kept["argv"], equip=_live_equipment(self.kept["live"]))
         try:
@@ -100,18 +96,15 @@ class Keeper:
             )
             started = start(self.kept["argv"], self.kept["cwd"], apart, PROGRAM, room.confine)
             try:
-                return self._serve_program(started)
+                self._serve_program(started)
             finally:
                 started.end()
         finally:
             room.close()
 
-    def _serve_program(self, started: Started) -> bool:
-        self.ready = False
-        self.since = time.monotonic()
+    def _serve_program(self, started: Started) -> None:
         program = MessageLine(started.ours)
-        load = without_refused(self.kept["greeting"].get("load", ()), self.refused)
-        program.send({**self.kept["greeting"], "load": load})
+        program.send(self.kept["greeting"])
         user = os.open(f"/proc/{started.child.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
         try:
             while True:
@@ -122,8 +115,8 @@ class Keeper:
                 ready = select.select(watched, [], [], min(TICK, self.kept["idle"]))[0]
                 if started.child.output in ready and not os.read(started.child.output, OUTPUT):
                     raise _Unneeded
-                if program in ready and self._read_program(program):
-                    return True
+                if program in ready:
+                    self._read_program(program)
                 if self.caller in ready and self.caller is not None:
                     self._pass_on(self.caller, program)
                 if self.listening in ready and not self.leaving:
@@ -131,8 +124,7 @@ class Keeper:
         finally:
             os.close(user)
 
-    def _read_program(self, program: MessageLine) -> bool:
-        """Reads messages of the program; returns whether it refuses modules that it was told to load."""
+    def _read_program(self, program: MessageLine) -> None:
         if not program.read_more():
             raise _Unneeded
         while (heard := program.take_pending()) is not None:
@@ -140,11 +132,6 @@ class Keeper:
             for descriptor in beside:
                 os.close(descriptor)
             if not self.ready:
-                if "refused" in message:
-                    self.refused |= {str(name): str(why) for name, why in dict(message["refused"]).items()}
-                    self.restarts += 1
-                    self._write_note()
-                    return True
                 self.ready = bool(message.get("ready"))
                 self._write_note()
             elif self.leaving:
@@ -152,7 +139,6 @@ class Keeper:
                 self.since = time.monotonic()
             elif self.caller is not None:
                 self._answer(self.caller, message)
-        return False
 
     def _pass_on(self, caller: MessageLine, program: MessageLine) -> None:
         """Passes messages of the caller to the program, and says when the caller has hung up."""
@@ -230,7 +216,7 @@ class Keeper:
         return (here.st_dev, here.st_ino) == (held.st_dev, held.st_ino)
 
     def _write_note(self) -> None:
-        write_note(self.kept["folder"], self.kept["key"], ready=self.ready, refused=self.refused)
+        write_note(self.kept["folder"], self.kept["key"], ready=self.ready)
 
 
 def _live_equipment(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confinement]:

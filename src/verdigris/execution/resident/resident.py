@@ -16,9 +16,8 @@ key has changed.
     ensure(Resident(folder, key, ...))
 
 The variable VERDIGRIS_RESIDENT gives the program its end of the line (the descriptor of a stream socket). It
-reads `greeting` first. When it has loaded all it needs, it sends {"ready": true, "beside": 0} once; or it
-sends {"refused": {NAME: WHY, …}, "beside": 0}, and is started again without those names in the greeting's
-`load`. Then it answers what comes. When the caller has hung up, it reads {"gone": true}, ends what it does,
+reads `greeting` first. When it has loaded all it needs, it sends {"ready": true, "beside": 0} once. Then it
+answers what comes. When the caller has hung up, it reads {"gone": true}, ends what it does,
 and answers the same; until then no other caller is served. It dies when its keeper does.
 
 A resident ends when it was idle for too long, when the worktree or its own folder is removed or replaced,
@@ -41,7 +40,7 @@ from verdigris.sandbox.process_table import close_all_but
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from verdigris.execution.room import Terms
@@ -155,7 +154,7 @@ def ensure(resident: Resident) -> None:
 
 
 def read_note(folder: str) -> dict[str, Any]:
-    """Reads what the keeper last wrote about its program: `key`, `ready`, `refused`."""
+    """Reads what the keeper last wrote about its program: `key`, `ready`."""
     try:
         with open(os.path.join(folder, TOLD), encoding="ascii") as file:
             known = json.loads(file.read())
@@ -290,24 +289,12 @@ def stamp_of(path: str) -> str:
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
-def write_note(
-    folder: str, key: str, *, ready: bool = False, refused: Mapping[str, str] | None = None
-) -> None:
+def write_note(folder: str, key: str, *, ready: bool = False) -> None:
     """Writes the note that callers read. It only saves time, so a write error is ignored."""
     fresh = os.path.join(folder, f"{TOLD}.{os.getpid()}")
     try:
         with open(fresh, "w", encoding="ascii") as file:
-            file.write(json.dumps({"key": key, "ready": ready, "refused": refused or {}}))
+            file.write(json.dumps({"key": key, "ready": ready}))
         os.replace(fresh, os.path.join(folder, TOLD))  # noqa: PTH105 - see above
     except OSError:
         return
-
-
-def without_refused(names: Iterable[str], refused: Collection[str]) -> list[str]:
-    """The names of modules that are neither refused nor in a refused package."""
-    return [name for name in names if not any(part in refused for part in _above(name))]
-
-
-def _above(name: str) -> Iterator[str]:
-    parts = name.split(".")
-    return (".".join(parts[: count + 1]) for count in range(len(parts)))

@@ -65,7 +65,7 @@ class _PythonCall:
             nonce=os.urandom(16).hex(),
             extra=(*plugins, *request.extra),
             private=(folders.home, folders.tmp, folders.cache) if disposable else None,
-            learn=self.feedback or request.sources is not None,
+            learn=request.sources is not None,
             # A traced run and a set of runs take longer, and have limits of their own.
             limit=None if request.trace or request.runs else self.project.settings.test_timeout,
         )
@@ -159,9 +159,9 @@ def _carry_out(job: _PythonCall, made: Room, started: Started | None = None) -> 
     if started is not None and started.lost:
         return "no process said how it ended"
     declined = _last_message(lines, nonce, "declined") if started is not None else None
-    if job.feedback:
-        resident = started is not None and started.resident
-        _learn(job, made, _last_message(lines, nonce, "installed"), declined if resident else None)
+    is_warm = started is not None and started.resident
+    if job.feedback and (not is_warm or declined is not None):
+        _keep_resident(job, made, declined=is_warm)
     if declined is not None:
         return "it had begun with modules that the project has itself"
     if not job.call.request.command:
@@ -177,22 +177,12 @@ def _carry_out(job: _PythonCall, made: Room, started: Started | None = None) -> 
     )
 
 
-def _learn(
-    job: _PythonCall, made: Room, installed: Mapping[str, Any] | None, declined: Mapping[str, Any] | None
-) -> None:
-    if declined is None and not (installed or {}).get("names"):
-        return
-    from verdigris.execution.resident.forkserver import learn_from
+def _keep_resident(job: _PythonCall, made: Room, *, declined: bool) -> None:
+    from verdigris.execution.resident.forkserver import keep
     from verdigris.execution.resident.resident import ResidentProgram
 
-    learn_from(
-        job.project,
-        job.call.stack,
-        ResidentProgram(made.terms, job.argv, job.cwd),
-        packages=job.packages,
-        installed=installed,
-        declined=declined,
-    )
+    program = ResidentProgram(made.terms, job.argv, job.cwd)
+    keep(str(job.project.repo.private), program, places=job.packages, declined=declined)
 
 
 def _last_message(lines: Sequence[bytes], nonce: str, kind: str) -> Mapping[str, Any] | None:

@@ -34,13 +34,12 @@ def main() -> None:
     channel = channels.CHANNEL
     eager = bool(os.environ.pop(EAGER, ""))
     resident = os.environ.pop(RESIDENT, "")
-    known: frozenset[str] = frozenset()
     new_folders: list[str] = []
     if resident:
         from verdigris_reporter.resident import server  # type: ignore[import-not-found]
 
         eager = True
-        os.environ[CHANNEL], known, new_folders = server.serve(resident, channel, tool, load)
+        os.environ[CHANNEL], new_folders = server.serve(resident, tool, load)
     elif eager:
         load()
     channel.open(os.environ.pop(CHANNEL, ""))
@@ -73,8 +72,7 @@ def main() -> None:
     if channel.settings.get("learn"):
         from verdigris_reporter import preload
 
-        warm = not channel.settings.get("fresh")
-        channel.send("installed", names=preload.installed(known) if warm else preload.shareable())
+        channel.send("installed", names=preload.shareable())
     channel.send("end", code=code)
     _end(code)
 

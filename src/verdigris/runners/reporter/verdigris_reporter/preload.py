@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .code_loading import INSTALLED  # noqa: TID252 - the package has another name when injected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -34,10 +34,9 @@ def shareable() -> list[str]:
     return [] if any(_CHANGED) or not _CHANGED else installed()
 
 
-def installed(known: frozenset[str] = frozenset()) -> list[str]:
+def installed() -> list[str]:
     """Names of the loaded modules that are installed, in the order in which they were loaded."""
-    loaded = list(sys.modules.items())
-    return [name for name, module in loaded if name not in known and _is_installed(name, module)]
+    return [name for name, module in list(sys.modules.items()) if _is_installed(name, module)]
 
 
 def _is_installed(name: str, module: Any) -> bool:
@@ -175,27 +174,3 @@ def _silence_late_rewrites() -> None:
             warn(self, name)
 
     hook._warn_already_imported = warn_of_others  # noqa: SLF001
-
-
-def plugin_names() -> frozenset[str]:
-    """Top-level names of pytest's plugins: pytest rewrites their assertions when it loads them."""
-    return _names_of(lambda found: any(point.group == "pytest11" for point in found.entry_points))
-
-
-def local_names() -> frozenset[str]:
-    """Top-level names of packages that were installed from a folder: one of them may be the project."""
-    import json
-
-    return _names_of(lambda found: "dir_info" in json.loads(found.read_text("direct_url.json") or "{}"))
-
-
-def _names_of(wanted: Callable[[Any], bool]) -> frozenset[str]:
-    from importlib import metadata  # here: it loads half of the standard library
-
-    names: set[str] = set()
-    with installed_imports_only():
-        for found in metadata.distributions():
-            with contextlib.suppress(Exception):  # nobody can load a package that is broken
-                if wanted(found):
-                    names.update(str(file).split("/")[0].split(".")[0] for file in found.files or ())
-    return frozenset(names)

@@ -12,14 +12,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..line import Broken, MessageLine  # noqa: TID252 - the package has another name when injected
-from ..preload import load_plugins, local_names, plugin_names, prepare_configuration  # noqa: TID252 - same
+from ..preload import load_plugins, prepare_configuration  # noqa: TID252 - same
 from . import namespaces  # noqa: TID252 - same
-from .hidden_modules import HiddenModules, has_changed, stamps  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from ..channel import Channel  # noqa: TID252 - same
 
 
 _STANDARD = 3
@@ -27,13 +24,10 @@ PATH = "PYTHONPATH"
 _LOADED_AT_THE_START = ("sitecustomize", "usercustomize")
 
 
-def serve(
-    descriptor: str, channel: Channel, tool: str, load: Callable[[], None]
-) -> tuple[str, frozenset[str], list[str]]:
+def serve(descriptor: str, tool: str, load: Callable[[], None]) -> tuple[str, list[str]]:
     """Serves runs. It returns only in the child of a run; the resident process itself ends here.
 
-    Returns the descriptor of the run's channel, the names of the modules that were loaded before the run, and
-    the folders that the run added to `sys.path`.
+    Returns the descriptor of the run's channel, and the folders that the run added to `sys.path`.
     """
     line = MessageLine(_socket.socket(fileno=int(descriptor)))
     os.set_inheritable(line.fileno(), False)
@@ -45,31 +39,24 @@ def serve(
             prepare_configuration()
             from .. import failures, names, properties  # noqa: F401, TID252 - for their loading
 
-    server = Server(line, channel)
-    return server.serve(load_all), frozenset(sys.modules) | frozenset(server.hidden.home), server.new_folders
+    server = Server(line)
+    return server.serve(load_all), server.new_folders
 
 
 class Server:
-    def __init__(self, line: MessageLine, channel: Channel) -> None:
+    def __init__(self, line: MessageLine) -> None:
         self.line = line
-        self.channel = channel
-        self.hidden = HiddenModules()
         self.files: dict[str, Any] = {}
         self.new_folders: list[str] = []
         self.child = 0
 
     def serve(self, load: Callable[[], None]) -> str:
-        greeting = self.line.receive()
-        if greeting is None:
+        if self.line.receive() is None:  # the greeting
             os._exit(0)
         load()
-        names = [name for name in greeting[0]["load"] if isinstance(name, str)]
-        if names:
-            refused = self.hidden.load(names, frozenset(greeting[0]["own"]) | local_names(), plugin_names())
-            if refused:
-                self.line.send({"refused": refused})
-                os._exit(1)
-        self.files = {**stamps(dict(sys.modules)), **self.hidden.files}
+        self.files = {
+            file: _stamp(file) for file in map(_file, list(sys.modules.values())) if file is not None
+        }
         gc.collect()
         gc.freeze()  # else the collector of every fork would touch, and so copy, all that is loaded
         self.line.send({"ready": True})
@@ -104,7 +91,7 @@ class Server:
 
         `beside`: descriptors for output, for the channel, and for the namespaces that `run["doors"]` names.
         """
-        if has_changed(self.files):
+        if any(_stamp(file) != stamp for file, stamp in self.files.items()):
             self.line.send({"why": "what is loaded has changed"})
             os._exit(1)
         said, tell = os.pipe()  # the child writes here why it could not become a run
@@ -148,13 +135,6 @@ class Server:
         os.environ.update(run["env"])
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # computed for the old TMPDIR
-        self.hidden.serve(self._decline)
-
-    def _decline(self, name: str, why: str) -> None:
-        """Ends the run. A child process that a test forked has no channel, and goes on."""
-        if self.channel.owns():
-            self.channel.send("declined", module=name, why=why)
-            os._exit(1)
 
     def _watch(self) -> None:
         """Waits until the child ends, and sends its exit code; stops waiting when the caller says `gone`."""
@@ -185,6 +165,19 @@ class Server:
                 os.kill(self.child, signal.SIGKILL)
             os.waitpid(self.child, 0)
             self.child = 0
+
+
+def _file(module: Any) -> str | None:
+    file = getattr(module, "__file__", None)
+    return file if isinstance(file, str) else None
+
+
+def _stamp(file: str) -> tuple[int, ...] | None:
+    try:
+        status = os.stat(file)  # noqa: PTH116 - hundreds of them
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def take_path(before: str, wanted: str) -> list[str]:
