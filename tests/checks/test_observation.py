@@ -29,7 +29,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.records import Actor
 from verdigris.core.state import LaidAside, Phase
-from verdigris.storage.call_records import folder_of
+from verdigris.storage.calls.call_records import folder_of
 from verdigris.storage.project import Project, open_project
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_unclaimed_aside, restore

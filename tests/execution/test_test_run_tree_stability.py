@@ -17,8 +17,9 @@ from support.unconfined import without_sandbox
 from verdigris.core.events import Proved, Proving
 from verdigris.execution.rooms import possible
 from verdigris.execution.test_run import on_start_tree, stat_tree, touched_paths
+from verdigris.storage.calls.open_calls import shared_inodes
 from verdigris.storage.snapshots import index
-from verdigris.storage.snapshots.index import read_mapped, shared_inodes
+from verdigris.storage.snapshots.index import read_mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +106,7 @@ def test_of_a_file_that_is_mapped_elsewhere_git_is_not_asked(
     workspace = memory_backed.world.project.workspace
     before = workspace.snapshot()
     with holding(memory_backed, "$(file=$(mktemp); echo x > $file; echo $file)"):
-        assert shared_inodes(memory_backed.private)
+        assert shared_inodes(str(memory_backed.private))
         monkeypatch.delattr(index, "snapshot")
         (memory_backed.root / TEST).write_text("X = 1\n")
         assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
@@ -118,7 +119,7 @@ def test_also_when_the_one_who_wrote_them_is_gone(
     before = workspace.snapshot()
     store(holder, "#")
     holder.communicate()
-    assert shared_inodes(memory_backed.private) == frozenset()
+    assert shared_inodes(str(memory_backed.private)) == frozenset()
     assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
     assert read_mapped(memory_backed.private) == []
 

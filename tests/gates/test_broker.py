@@ -14,7 +14,7 @@ import pytest
 from support.cage import as_nobody
 from verdigris.core.events import TestRun
 from verdigris.gates.broker import BrokerCall, unpack_call
-from verdigris.storage.open_calls import forget_caller, note_caller
+from verdigris.storage.calls.callers import forget_caller, note_caller
 
 if TYPE_CHECKING:
     from support.shelled import Shelled

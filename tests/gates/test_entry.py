@@ -17,9 +17,9 @@ from gates.hooks import ENTRY, payload, run, write
 from support.turns import World, make_world
 from verdigris.gates.quick import quick
 from verdigris.storage import stat_cache
-from verdigris.storage.call_records import folder_of
+from verdigris.storage.calls.call_records import folder_of
+from verdigris.storage.calls.callers import UNKNOWN, caller, end_edit
 from verdigris.storage.log import light
-from verdigris.storage.open_calls import UNKNOWN, caller, end_edit
 
 QUICK = {
     *("verdigris", "verdigris.gates", "verdigris.gates.quick", "verdigris.gates.quick.quick"),

@@ -13,8 +13,8 @@ import pytest
 
 from gates.hooks import payload, run
 from verdigris.core.events import Violation
-from verdigris.storage import held_processes, open_calls
-from verdigris.storage.call_records import folder_of
+from verdigris.storage.calls import held_processes, open_calls
+from verdigris.storage.calls.call_records import folder_of
 from verdigris.storage.relied_files import is_guarded
 
 if TYPE_CHECKING:

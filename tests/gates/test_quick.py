@@ -19,7 +19,8 @@ from verdigris.core.policy import decide
 from verdigris.core.records import Actor
 from verdigris.gates import calls
 from verdigris.gates.quick import fallback, quick
-from verdigris.storage import open_calls, quick_state
+from verdigris.storage import quick_state
+from verdigris.storage.calls import callers
 from verdigris.storage.log import light
 from verdigris.storage.paths import class_of
 from verdigris.storage.project import open_project
@@ -384,18 +385,18 @@ def test_a_file_tool_counts_as_open_until_its_end(tmp_path: Path) -> None:
     world = dealt(made(tmp_path / "repo"))
     private = str(world.project.repo.private)
     assert judged(write(world, "README.md"))
-    assert open_calls.open_edits(private, "another") == {"README.md": "s1"}
-    assert open_calls.open_edits(private, "s1") == {}
+    assert callers.open_edits(private, "another") == {"README.md": "s1"}
+    assert callers.open_edits(private, "s1") == {}
     before_call(open_project(world.root, Actor("agent", "s1", "claude")))
     assert judged(payload(world, "Write", "PostToolUse", file_path="README.md", content="x"))
-    assert open_calls.open_edits(private, "another") == {}
+    assert callers.open_edits(private, "another") == {}
 
 
 @pytest.mark.parametrize(("by", "plain"), [("s1", True), ("another", False), ("gone", True)])
 def test_source_in_a_turn_of_another_agent_at_work_is_a_doubt(tmp_path: Path, by: str, plain: bool) -> None:
     world = made(tmp_path / "repo")
     for session in ("s1", "another"):
-        open_calls.note_session(str(world.project.repo.private), session, "")
+        callers.note_session(str(world.project.repo.private), session, "")
     world.write("tests/test_sub.py", "")
     world.red_by_record(SUB_ID)
     claimer = open_project(world.root, Actor("agent", by, "claude"))

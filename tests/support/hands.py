@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from support.hooks import Client
 from verdigris.core.records import Actor
-from verdigris.storage import call_records
-from verdigris.storage.open_calls import alive
+from verdigris.storage.calls import call_records
+from verdigris.storage.calls.open_calls import alive
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.test import run_tests
 from verdigris.turns.tripwire.calls import after_call, before_call

@@ -11,7 +11,7 @@ import pytest
 from support.turns import CALC, SUB, SUB_ID, World, make_world
 from verdigris.checks.foundation import came_after
 from verdigris.core.verdict import Kind
-from verdigris.storage import open_calls
+from verdigris.storage.calls import callers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,8 +52,8 @@ def test_a_file_may_have_come_since_a_moment_that_lies_ahead(tmp_path: Path) -> 
 
 def test_an_edit_that_began_in_the_future_is_not_open_for_ever(tmp_path: Path) -> None:
     private = str(tmp_path)
-    open_calls.note_edit(private, "one", "src/a.py")
-    assert open_calls.open_edits(private, "two") == {"src/a.py": "one"}
-    (record,) = (tmp_path / open_calls.EDITS).iterdir()
+    callers.note_edit(private, "one", "src/a.py")
+    assert callers.open_edits(private, "two") == {"src/a.py": "one"}
+    (record,) = (tmp_path / callers.EDITS).iterdir()
     os.utime(record, (time.time() + DAY, time.time() + DAY))
-    assert open_calls.open_edits(private, "two") == {}
+    assert callers.open_edits(private, "two") == {}

@@ -16,7 +16,7 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.agent_shell import agent_git
 from verdigris.sandbox import child
-from verdigris.storage import open_calls
+from verdigris.storage.calls import open_calls
 from verdigris.storage.project import open_project
 from verdigris.turns.git import MOVES, Moved, sync
 from verdigris.turns.rollback import command_of_move, place

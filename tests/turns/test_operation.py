@@ -10,9 +10,9 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import Proved, Proving
 from verdigris.core.records import Actor
 from verdigris.core.value import replace
-from verdigris.storage import call_records
 from verdigris.storage import project as opened
-from verdigris.storage.open_calls import note_session
+from verdigris.storage.calls import call_records
+from verdigris.storage.calls.callers import note_session
 from verdigris.turns.operation import operation
 from verdigris.turns.tripwire.calls import after_call, before_call
 

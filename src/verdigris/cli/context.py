@@ -67,7 +67,7 @@ def deny_agent(verb: str) -> Deny | None:
 
 def persons_only(verb: str) -> Deny | None:
     """A person's verbs are refused to an agent, and to everyone while an agent's shell call is open."""
-    from verdigris.storage.open_calls import refusal
+    from verdigris.storage.calls.open_calls import refusal
     from verdigris.storage.repository import find_repository
 
     if (no := deny_agent(verb)) is not None:

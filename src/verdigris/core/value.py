@@ -7,7 +7,6 @@ about a value. Every shell call of an agent loads this module, so it does not lo
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import islice
 
 TYPE_CHECKING = False
@@ -174,8 +173,12 @@ def _refuse_change(self: Any, name: str, *_: object) -> NoReturn:
     raise FrozenInstanceError(f"cannot change {name} of a {type(self).__name__}")
 
 
-@cache
+_described: dict[type, dict[str, Field[Any]]] = {}
+
+
 def _describe_for_library(kind: type) -> dict[str, Field[Any]]:
+    if kind in _described:
+        return _described[kind]
     import dataclasses
 
     defaults_of = defaults(kind)
@@ -186,5 +189,5 @@ def _describe_for_library(kind: type) -> dict[str, Field[Any]]:
     }
     body |= {"__annotations__": dict.fromkeys(defaults_of, object), "__doc__": kind.__doc__ or kind.__name__}
     twin: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(type(kind.__name__, (), body))
-    described: dict[str, Field[Any]] = twin.__dataclass_fields__
-    return described
+    _described[kind] = twin.__dataclass_fields__
+    return _described[kind]

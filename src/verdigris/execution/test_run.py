@@ -27,10 +27,9 @@ from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import fitting_command, is_in_interpreter, reports, split_by_command
 from verdigris.sandbox.child import refusal
 from verdigris.storage import stat_cache
+from verdigris.storage.calls.open_calls import alive, shared_inodes
 from verdigris.storage.intents import finishes
-from verdigris.storage.open_calls import alive
 from verdigris.storage.project import text_of
-from verdigris.storage.snapshots.index import shared_inodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -274,7 +273,7 @@ def touched_paths(project: Project, before: list[stat_cache.Row]) -> tuple[str, 
     if not before:
         return ()
     touched = dict.fromkeys(stat_cache.differs(os.fsencode(project.root), before))
-    hidden = shared_inodes(project.repo.private)
+    hidden = shared_inodes(str(project.repo.private))
     touched |= dict.fromkeys(path for path, _, inode, *_ in before if inode in hidden)
     return tuple(os.fsdecode(path) or "." for path in touched)
 

@@ -36,7 +36,8 @@ from verdigris.gates.calls import (
     is_switch,
     readings,
 )
-from verdigris.storage.open_calls import alive, end_edit, note_caller, note_edit
+from verdigris.storage.calls.callers import end_edit, note_caller, note_edit
+from verdigris.storage.calls.open_calls import alive
 from verdigris.storage.paths import canonical, class_of
 from verdigris.storage.relied_files import take_news
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.gates.calls import Manner, Moment, readings
-from verdigris.storage.call_records import is_any_call
-from verdigris.storage.open_calls import alive, open_edits
+from verdigris.storage.calls.call_records import is_any_call
+from verdigris.storage.calls.callers import open_edits
+from verdigris.storage.calls.open_calls import alive
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
 
@@ -37,7 +38,7 @@ def decide_held(client: Client, raw: bytes, decide: Callable[[], Answer]) -> Ans
         return decide()
     if not is_any_call(private) and not open_edits(private, ""):
         return decide()
-    from verdigris.storage.held_processes import hold, let_go
+    from verdigris.storage.calls.held_processes import hold, let_go
 
     _end_earlier(private, call)
     astray = _may_be_led_astray(private, call)
@@ -55,7 +56,7 @@ def decide_held(client: Client, raw: bytes, decide: Callable[[], Answer]) -> Ans
 def _end_earlier(private: str, call: HookCall) -> None:
     """Before the log is read. A guard that is left belongs to a tool that works beside this one."""
     from verdigris.storage import relied_files
-    from verdigris.storage.held_processes import LONGEST, let_go
+    from verdigris.storage.calls.held_processes import LONGEST, let_go
 
     relied_files.compare(private)
     match call.moment:

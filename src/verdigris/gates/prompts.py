@@ -14,7 +14,8 @@ from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
-from verdigris.storage.open_calls import forget_old_callers, note_session, open_call
+from verdigris.storage.calls.callers import forget_old_callers, note_session
+from verdigris.storage.calls.open_calls import open_call
 from verdigris.turns.claim_check import own_view
 from verdigris.turns.completion import begin_session
 from verdigris.turns.next_move import following_move

@@ -14,7 +14,7 @@ from verdigris.core.state import Phase, Stage
 from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
-from verdigris.storage.open_calls import end_edit, end_session, forget_caller
+from verdigris.storage.calls.callers import end_edit, end_session, forget_caller
 from verdigris.turns.claim_check import claims_by
 from verdigris.turns.completion import describe_unproven, gather_work
 from verdigris.turns.next_move import as_it_stands, following_move

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _NS_GET_PARENT = 0xB702
 _STATE, _START = 0, 19
 """Fields of `/proc/PID/stat` behind the name."""
+_PERMISSIONS, _INODE = 1, 4
+"""Columns of `/proc/PID/maps`."""
 _DEAD = frozenset({b"Z", b"X"})
 _HIDDEN = "?"
 """In place of the namespaces of a process that lives and cannot be looked at."""
@@ -92,6 +94,21 @@ def living(wanted: set[str], *, kept: bool) -> set[str]:
             return wanted & seen
         time.sleep(_ENDING)
     return wanted
+
+
+def mapped_inodes() -> frozenset[int]:
+    """Inodes that processes in other mount namespaces share as memory: no stamp tells what they write."""
+    mine = _own_namespaces()["mnt"]
+    found: set[int] = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.stat(f"/proc/{pid}/ns/mnt").st_ino != mine:
+                with open(f"/proc/{pid}/maps", "rb") as file:
+                    lines = (line.split(maxsplit=_INODE + 1) for line in file)
+                    found.update(int(line[_INODE]) for line in lines if line[_PERMISSIONS].endswith(b"s"))
+        except OSError:
+            continue
+    return frozenset(found - {0})
 
 
 def is_inside(pid: int, namespace: str) -> bool:

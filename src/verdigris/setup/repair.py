@@ -13,7 +13,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.records import REPAIRED, Draft, to_json
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
-from verdigris.storage.call_records import CALLS
+from verdigris.storage.calls.call_records import CALLS
 from verdigris.storage.log.files import HEAD, LOCK, LOG
 from verdigris.storage.project import open_log, open_project
 from verdigris.storage.repository import LOCKS, Repository, find_repository, head

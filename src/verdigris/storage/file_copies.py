@@ -1,7 +1,7 @@
 """Copies of small files and folders that must be as they were, and how they are put back."""
 
 # `os` calls on `str` instead of pathlib: a shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH101, PTH103, PTH108, PTH115, PTH119, PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH103, PTH115, PTH119, PTH123, PTH208, PTH211
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import os
 import stat
 import time
 from contextlib import suppress
+
+from verdigris.storage.calls.git_folders import remove_any
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -91,7 +93,7 @@ def put(path: str, entry: Entry) -> None:
     now = look(path)
     with suppress(OSError):
         if now[0] != kind or kind == "link":
-            remove(path)
+            remove_any(path)
         if kind == "folder":
             os.makedirs(path, exist_ok=True)
         elif kind == "link":
@@ -100,14 +102,3 @@ def put(path: str, entry: Entry) -> None:
             with open(path, "wb") as file:
                 file.write(content)
             os.chmod(path, mode)
-
-
-def remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except IsADirectoryError:
-        import shutil
-
-        shutil.rmtree(path, ignore_errors=True)
-    except FileNotFoundError:
-        return

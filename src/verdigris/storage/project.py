@@ -16,7 +16,7 @@ from verdigris.core.records import Draft, from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
 from verdigris.core.value import replace, value
-from verdigris.storage.call_records import finish_left, is_any_call
+from verdigris.storage.calls.call_records import finish_left, is_any_call
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.log import Log

@@ -17,9 +17,9 @@ from collections import deque
 from contextlib import suppress
 
 from verdigris.core.confinement.protection import is_writable
-from verdigris.storage.call_records import folder_of
+from verdigris.storage.calls.call_records import folder_of
+from verdigris.storage.calls.callers import LONGEST_EDIT
 from verdigris.storage.file_copies import changes, keep, look, look_below, put, take_away
-from verdigris.storage.open_calls import LONGEST_EDIT
 
 TYPE_CHECKING = False  # `typing` takes long to load
 

@@ -20,7 +20,7 @@ from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.value import field, value
-from verdigris.storage.open_calls import at_work
+from verdigris.storage.calls.callers import at_work
 from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict.redness import UNDECLARED
-from verdigris.storage.open_calls import is_any_left
+from verdigris.storage.calls.open_calls import is_any_left
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
 from verdigris.turns.claim_check import claimable, claims_by, fellows, last_status, own_view

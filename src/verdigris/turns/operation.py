@@ -11,7 +11,8 @@ from verdigris.core.errors import OthersCallOpen
 from verdigris.core.policy import BY_PHASE, decide
 from verdigris.core.records import AGENT
 from verdigris.core.value import replace
-from verdigris.storage.open_calls import are_clients_gone, is_any_left, may_move_git, open_edits, open_shells
+from verdigris.storage.calls.callers import are_clients_gone, open_edits
+from verdigris.storage.calls.open_calls import is_any_left, may_move_git, open_shells
 from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:

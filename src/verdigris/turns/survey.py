@@ -14,10 +14,10 @@ from verdigris.core.errors import NotARepository, StorageError, ToolMissing, Use
 from verdigris.core.policy.next_move import TreeFacts, next_move
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
+from verdigris.storage.calls.open_calls import is_any_left
 from verdigris.storage.git import find_program
 from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
-from verdigris.storage.open_calls import is_any_left
 from verdigris.storage.project import CONFIG
 from verdigris.storage.repository import head, in_progress
 from verdigris.turns.claim_check import own_view

@@ -28,7 +28,7 @@ from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import is_traced, reader_of
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter, need_finders
-from verdigris.storage.open_calls import alive
+from verdigris.storage.calls.open_calls import alive
 from verdigris.storage.project import bytes_of
 from verdigris.turns.next_move import following_move
 from verdigris.turns.operation import operation

@@ -12,7 +12,7 @@ from verdigris.core.records import Actor
 from verdigris.core.state import PASS, Stage
 from verdigris.drivers.cycle.frame import count_of
 from verdigris.drivers.cycle.validation.judgement import GivenVerdict
-from verdigris.storage.open_calls import UNKNOWN
+from verdigris.storage.calls.callers import UNKNOWN
 from verdigris.turns.settle import settle
 from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.write import decide_writes

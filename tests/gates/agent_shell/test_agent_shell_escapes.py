@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.shelled import SOURCE, TEST
-from verdigris.storage import open_calls
+from verdigris.storage.calls import open_calls
 
 if TYPE_CHECKING:
     from support.shelled import Shelled

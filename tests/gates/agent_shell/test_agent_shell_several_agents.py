@@ -11,7 +11,7 @@ import pytest
 
 from support.shelled import SOURCE, Shelled, case, shelled
 from verdigris.core.events import EditClaim, Violation
-from verdigris.storage.open_calls import note_session
+from verdigris.storage.calls.callers import note_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

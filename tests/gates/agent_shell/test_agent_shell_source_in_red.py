@@ -188,3 +188,42 @@ def test_an_edit_claims_within_the_call_as_between_calls(red: Shelled) -> None:
     assert "accepted" in done.out, done
     assert "tdd settle" not in done.err, "it is settled"
     assert text(red, MODULE) == "VALUE = 3\n"
+
+
+MAPPER = """
+import mmap, os, time
+if os.fork(): os._exit(0)
+os.setsid()
+for fd in range(3): os.dup2(os.open(os.devnull, os.O_RDWR), fd)
+with open("src/module.py", "r+b") as file: mapped = mmap.mmap(file.fileno(), 0)
+for number in (3, 4):
+    while not os.path.exists(f"write{number}"): time.sleep(0.01)
+    mapped[8:9] = b"%d" % number
+    open(f"written{number}", "w").close()
+while not os.path.exists("end"): time.sleep(0.01)
+"""
+
+
+def test_where_a_process_was_left_a_call_looks_again_only_if_something_changed(red: Shelled) -> None:
+    """A look replaces the file with what it remembers."""
+    memory = red.private / "call.json"
+    red.run("echo VALUE = 3 > src/module.py; (sleep 60 >/dev/null 2>&1 &)")
+    looked = memory.stat().st_ino, memory.read_bytes()
+    assert b'"alive": true' in looked[1]
+    assert red.run("echo quiet").out == "quiet\n"
+    assert (memory.stat().st_ino, memory.read_bytes()) == looked
+    assert "Put back" in red.run("echo VALUE = 3 > src/module.py").err
+    red.run("pkill sleep; until ! pgrep sleep; do sleep 0.01; done")
+    assert b'"alive": false' in memory.read_bytes(), "what changes now is a person's"
+
+
+def test_what_a_process_writes_through_a_mapping_goes_back_at_the_next_call(red: Shelled) -> None:
+    red.code(MAPPER)
+    for number in (3, 4):
+        red.root.joinpath(f"write{number}").touch()
+        while not red.root.joinpath(f"written{number}").exists():
+            time.sleep(0.01)
+        assert text(red, MODULE) == f"VALUE = {number}\n"
+        assert "Put back" in red.run("true").err
+        assert text(red, MODULE) == "VALUE = 2\n"
+    red.run("touch end")

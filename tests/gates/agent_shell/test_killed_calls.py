@@ -13,7 +13,7 @@ import pytest
 
 from verdigris.core.records import Actor
 from verdigris.sandbox import processes
-from verdigris.storage import call_records, open_calls
+from verdigris.storage.calls import call_records, open_calls
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

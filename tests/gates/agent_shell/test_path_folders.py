@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.shelled import case, shelled
-from verdigris.storage.path_folders import PathFolders, guarded_files
+from verdigris.storage.calls.path_folders import PathFolders, guarded_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

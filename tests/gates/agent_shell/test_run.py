@@ -14,7 +14,7 @@ import pytest
 
 from verdigris.gates.agent_shell import confinement
 from verdigris.gates.agent_shell.launcher import write_launcher
-from verdigris.storage import call_records, open_calls
+from verdigris.storage.calls import call_records, open_calls
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:

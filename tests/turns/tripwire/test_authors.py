@@ -14,7 +14,7 @@ from verdigris.core.errors import OthersCallOpen
 from verdigris.core.events import EditClaim, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
-from verdigris.storage import open_calls
+from verdigris.storage.calls import callers
 from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.own_part import concerns_about_authors
@@ -41,7 +41,7 @@ def call(world: World, context: str) -> Iterator[Call]:
 def red_of(world: World, context: str) -> None:
     world.write("tests/test_sub.py", TEST_SUB)
     world.red_by_record(SUB_ID, by=context)
-    open_calls.note_session(str(world.project.repo.private), context, "")
+    callers.note_session(str(world.project.repo.private), context, "")
 
 
 def put_back_by(world: World) -> list[tuple[str, ...]]:
@@ -161,13 +161,13 @@ def test_a_frozen_test_that_another_open_call_wrote_waits_and_no_verdict_is_give
 
 def test_what_a_file_tool_is_about_to_write_is_left_to_its_own_end(world: World) -> None:
     private = str(world.project.repo.private)
-    open_calls.note_edit(private, "a", "tests/test_add.py")
+    callers.note_edit(private, "a", "tests/test_add.py")
     world.green_by_record()
     before_call(agent(world, "b"))
     world.write("tests/test_add.py", "a's\n")
     assert not after_call(agent(world, "b"), wrote=("calc.py",))
     assert world.read("tests/test_add.py") == "a's\n"
-    open_calls.end_edit(private, "a")
+    callers.end_edit(private, "a")
     assert after_call(agent(world, "a"), wrote=("tests/test_add.py",)).put_back == ("tests/test_add.py",)
 
 
@@ -184,7 +184,7 @@ def test_a_git_move_of_an_open_call_is_judged_at_its_own_end(world: World) -> No
     assert world.state.phase is Phase.RED
 
 
-@pytest.mark.parametrize(("context", "stays"), [("b", False), (open_calls.UNKNOWN, True)])
+@pytest.mark.parametrize(("context", "stays"), [("b", False), (callers.UNKNOWN, True)])
 def test_in_anothers_turn_source_goes_back_unless_nobody_can_tell_whose_command_it_was(
     world: World, context: str, stays: bool
 ) -> None:

@@ -17,7 +17,7 @@ from support.turns import World, make_world
 from verdigris.core.errors import OthersCallOpen
 from verdigris.core.events import Accepted, EditClaim, Settled, TestRun, Violation, decode
 from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
-from verdigris.storage.open_calls import note_session
+from verdigris.storage.calls.callers import note_session
 from verdigris.turns import settle as settling
 from verdigris.turns.candidate_run import Trial
 from verdigris.turns.claim import claim

@@ -19,9 +19,9 @@ from verdigris.drivers.cycle.entry import read_at
 from verdigris.drivers.private_worktree import ancestor
 from verdigris.languages.registry import holds_tests
 from verdigris.storage import durable_files
+from verdigris.storage.calls.callers import UNKNOWN
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
-from verdigris.storage.open_calls import UNKNOWN
 from verdigris.storage.repository import head
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit
 

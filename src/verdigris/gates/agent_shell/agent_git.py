@@ -18,7 +18,7 @@ from verdigris.execution.process import Descendants
 from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.protection import find_way, protection, regions
 from verdigris.sandbox import processes, strength
-from verdigris.storage import call_records
+from verdigris.storage.calls import call_records
 from verdigris.storage.git import run_openly
 from verdigris.storage.repository import read_plain
 

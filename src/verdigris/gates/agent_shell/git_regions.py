@@ -31,9 +31,9 @@ _NO_REPOSITORY_IN = frozenset({"objects", "refs", "logs", "hooks", "info"})
 def git_regions(repo: Repository) -> dict[str, bool]:
     """Maps absolute paths of git's files and folders to whether an agent's shell may write them."""
     regions = {str(repo.common_dir): True}
-    from verdigris.storage.git_folders import GitFolder
+    from verdigris.storage.calls.git_folders import GitFolder
 
-    inside = (repo.root / path / ".git" for path in GitFolder(str(repo.root), str(repo.private)).submodules)
+    inside = (repo.root / path / ".git" for path in GitFolder(str(repo.root), str(repo.private)).submodules())
     for folder in (repo.common_dir, *_modules(repo.common_dir / "modules"), *inside):
         regions |= dict.fromkeys(_switches(folder), False)
     made = _made_paths(repo)
@@ -98,7 +98,7 @@ def _may_name_hooks(path: Path) -> bool:
 
 
 def _made_paths(repo: Repository) -> frozenset[str]:
-    from verdigris.storage.git_folders import MADE
+    from verdigris.storage.calls.git_folders import MADE
 
     try:
         text = (repo.private / MADE).read_text(encoding="utf-8", errors="surrogateescape")

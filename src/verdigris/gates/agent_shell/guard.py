@@ -14,7 +14,7 @@ from verdigris.gates.agent_shell.confinement import DROPPED, blocked_sockets, co
 from verdigris.gates.agent_shell.users_shell import become_shell
 from verdigris.sandbox import process_space, processes
 from verdigris.sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
-from verdigris.storage import call_records
+from verdigris.storage.calls import call_records
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from verdigris.gates.agent_shell.write_failure import StderrWatch
 
 REFUSED = 126
-ALONE = b"."
+ALONE, LEFT = b".", b"+"
 _TRIES, _PAUSE = 50, 0.001
 """How often processes that left the keeper are killed; then all that the keeper keeps are, at once."""
 
@@ -101,8 +101,8 @@ class Guard:
         code = _wait_for(shell)
         if keeper:
             _end_siblings(keeper)
-        if not process_space.has_children(keeper) if keeper else _is_alone():
-            os.write(self.pipes.tell_started, ALONE)
+        alone = not process_space.has_children(keeper) if keeper else _is_alone()
+        os.write(self.pipes.tell_started, ALONE if alone else LEFT)
         process_space.tell_keeper(keeper)
         return code
 

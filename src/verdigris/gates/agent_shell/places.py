@@ -74,7 +74,7 @@ def places(project: Project, environment: Mapping[str, str]) -> dict[str, bool]:
     regions = outside_regions(environment, top)
     regions |= git_regions.git_regions(project.repo) | {top: True}
     regions |= dict.fromkeys(git_regions.hooks_in(project.root, environment), False)
-    from verdigris.storage.path_folders import guarded_files
+    from verdigris.storage.calls.path_folders import guarded_files
 
     compared = compared_folders(project, environment)
     regions |= dict.fromkeys(compared, True) | dict.fromkeys(guarded_files(compared, environment), False)
@@ -91,7 +91,7 @@ def places(project: Project, environment: Mapping[str, str]) -> dict[str, bool]:
 def compared_folders(project: Project, environment: Mapping[str, str]) -> list[str]:
     """Folders of PATH in the worktree; as mounts they can be closed to who outlives a call."""
     allowed = allowed_regions(environment, project.settings.sandbox_write)
-    from verdigris.storage.path_folders import split_path
+    from verdigris.storage.calls.path_folders import split_path
 
     inside, _ = split_path(str(project.root), environment)
     return [folder for folder in inside if not is_writable(folder, allowed)]

@@ -1,7 +1,7 @@
 """Runs an agent's shell command: confined, with a broker outside."""
 
 # The entry of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH120
+# ruff: noqa: PTH112, PTH120
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.confinement import READONLY, ShellCard, read_card, surroundings
 from verdigris.gates.agent_shell.guard import ALONE, REFUSED, Guard, GuardPipes, ShellCommand
 from verdigris.gates.agent_shell.write_failure import StderrWatch
+from verdigris.sandbox import processes
 from verdigris.sandbox.processes import Namespaces
-from verdigris.storage import call_records, open_calls, stat_cache
-from verdigris.storage.call_promise import CallPromise
-from verdigris.storage.git_folders import GitFolder
+from verdigris.storage import stat_cache
+from verdigris.storage.calls import call_records, open_calls
+from verdigris.storage.calls.call_promise import CallPromise
+from verdigris.storage.calls.git_folders import GitFolder
+from verdigris.storage.calls.path_folders import PathFolders, compared_folders
 from verdigris.storage.log import light
-from verdigris.storage.path_folders import PathFolders, compared_folders
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class CallPlace:
 
 
 def run(place: CallPlace, command: str) -> NoReturn:
+    gc.disable()  # what both need after a fork is copied when either of them writes to it
     card = _read_card(place) or _refresh_card(place)
     if card is None:
         os.write(
@@ -75,18 +78,16 @@ def run(place: CallPlace, command: str) -> NoReturn:
         )
         os._exit(REFUSED)
     _say(call_records.finish_left(place.private))
-    place.subagent = open_calls.caller(place.private, session_in(os.environ), command)
-    os._exit(_call_watched(place, card, command))
+    if os.path.isdir(f"{place.private}/{call_records.CALLERS}"):
+        from verdigris.storage.calls.callers import caller
 
-
-def _call_watched(place: CallPlace, card: ShellCard, command: str) -> int:
-    if not card.way:
-        return _call(place, card, command)
-    _look(place, BEGINNING)
+        place.subagent = caller(place.private, session_in(os.environ), command)
     try:
-        return _call(place, card, command)
+        code = _call(place, card, command)
     finally:
-        _look(place, END)
+        if card.way:
+            _look(place, END)
+    os._exit(code)
 
 
 def _read_card(place: CallPlace) -> ShellCard | None:
@@ -100,12 +101,15 @@ def _refresh_card(place: CallPlace) -> ShellCard | None:
 
 def _look(place: CallPlace, moment: str) -> None:
     """Has the tripwire look, if a protected path changed: it puts back what an agent did."""
-    if _is_changed(place):
+    if _is_changed(place, moment):
         _spawn(place.outside(LOOK, place.root, moment, *place.caller))
 
 
-def _is_changed(place: CallPlace) -> bool:
-    """Decides as `turns.tripwire.has_changed`; also true if a message waits for this agent."""
+def _is_changed(place: CallPlace, moment: str) -> bool:
+    """Decides as `turns.tripwire.has_changed`; also true if a message waits for this agent.
+
+    While processes of calls live all changes are agents': then they are asked for at the end only.
+    """
     known, head = stat_cache.read(place.private, place.root), light.head(place.control)
     if known is None or head is None:
         return True
@@ -116,10 +120,20 @@ def _is_changed(place: CallPlace) -> bool:
         memory = light.loads(light.read(f"{place.private}/call.json").decode("utf-8"))
     except (OSError, ValueError, StopIteration):
         return True
-    if memory.get("alive") or place.caller[1] in memory.get("messages", ()):
+    if place.caller[1] in memory.get("messages", ()):
+        return True
+    if moment == END and memory.get("alive") and _lives_otherwise(place, memory["open"], rows):
         return True
     claimers = memory.get("claimers")
     return claimers is not None and (claimers != [place.caller[1]] or open_calls.alive(place.private))
+
+
+def _lives_otherwise(place: CallPlace, shells: list[str], rows: Sequence[stat_cache.Row]) -> bool:
+    """Whether others live than at the last look, or one has mapped a file: no stamp tells what it writes."""
+    if sorted({context for context, _ in open_calls.open_shells(place.private)}) != shells:
+        return True
+    mapped = processes.mapped_inodes()
+    return any(inode in mapped for _, _, inode, *_ in rows)
 
 
 def _spawn(argv: list[str]) -> bool:
@@ -128,16 +142,11 @@ def _spawn(argv: list[str]) -> bool:
 
 
 def _call(place: CallPlace, card: ShellCard, command: str) -> int:
-    """While the child makes its mounts, we make the broker's socket.
+    """While the child makes its mounts, we look at the tree and make the broker's socket.
 
-    Memory that either of us writes to is copied: nothing is collected, and what both need is loaded before.
+    What both need is loaded before: memory that either of us writes to is copied.
     """
-    gc.disable()
-    readonly = [point for point, kind in card.mounts if kind == READONLY and point.endswith("/config")]
-    folders = compared_folders(place.root, os.environ, {point for point, _ in card.mounts})
-    programs = PathFolders(place.root, os.environ.get("PATH", ""), folders)
-    promise = CallPromise(GitFolder(place.root, place.private, readonly), programs)
-    record = call_records.open_record(place.private, command, place.caller[1], promise)
+    record = call_records.draft_record(place.private)
     sockets = call_records.make_socket_folder(place.private)
     pipes = GuardPipes()
     kept = write_failure.hold_stderr(os.environ)
@@ -148,6 +157,13 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     pipes.close_guards()
     if heard is not None:
         heard.begin()
+    if card.way:
+        _look(place, BEGINNING)
+    readonly = [point for point, kind in card.mounts if kind == READONLY and point.endswith("/config")]
+    folders = compared_folders(place.root, os.environ, {point for point, _ in card.mounts})
+    programs = PathFolders(place.root, os.environ.get("PATH", ""), folders)
+    promise = CallPromise(GitFolder(place.root, place.private, readonly).look(), programs)
+    call_records.publish_record(place.private, record, command, place.caller[1], promise)
     from verdigris.gates.agent_shell.outside import Outside, open_socket
 
     socket = open_socket(f"{sockets}/{call_records.BROKER}")
@@ -169,8 +185,8 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
             _explain(heard, card)
         return code
     finally:
-        alone = os.read(pipes.started, 1) == ALONE
-        _say(call_records.end(place.private, left, alone=alone))
+        told = os.read(pipes.started, 1)  # nothing by a guard that was killed
+        _say(call_records.end(place.private, left, alone=told == ALONE, below=bool(told)))
         write_failure.explain_stderr(kept)
 
 

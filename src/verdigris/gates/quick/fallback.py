@@ -18,8 +18,8 @@ from verdigris.core.value import replace
 from verdigris.gates.late_links import decide_held
 from verdigris.gates.quick.quick import home, judge_call, start, words_of
 from verdigris.storage import quick_state, stat_cache
+from verdigris.storage.calls.callers import at_work
 from verdigris.storage.log import light
-from verdigris.storage.open_calls import at_work
 from verdigris.storage.quick_patterns import read_pattern
 from verdigris.storage.repository import head
 

@@ -103,7 +103,7 @@ VERSION = 1
 """Of `storage.stat_cache`, as it is understood here."""
 _TYPE, _FOLDER = 0o170000, 0o040000
 FINISHED = (b"+", b"!")
-"""Of `storage.call_records`, likewise."""
+"""Of `storage.calls.call_records`, likewise."""
 
 
 def check(private: str, root: str, state: int) -> None:
@@ -138,7 +138,7 @@ def _compare(rows: list[Row]) -> None:
 def check_nobody_lives(private: str) -> bool:
     """NotPlain where a process of an earlier shell call may still write; whether one has left its record."""
     if left := left_over(private):
-        from verdigris.storage.open_calls import alive
+        from verdigris.storage.calls.open_calls import alive
 
         if not all(map(str.isdigit, left)) or alive(private):
             raise NotPlain
@@ -269,7 +269,7 @@ def _after(raw: bytes, card: QuickCard, place: WorktreePlace, context: str) -> N
         raise NotPlain
     _check_nothing_changed(card, place, context)
     if check_nobody_lives(place.private):
-        from verdigris.storage.open_calls import forget_ended
+        from verdigris.storage.calls.open_calls import forget_ended
 
         forget_ended(place.private)
     _end_edit(place, context)
@@ -293,7 +293,7 @@ def _settings_of(place: WorktreePlace) -> Callable[[str], Any]:
 
 
 def _remember_caller(place: WorktreePlace, call: str, agent: str) -> None:
-    """Writes what `storage.open_calls.note_caller` writes."""
+    """Writes what `storage.callers.note_caller` writes."""
     folder = f"{place.private}/callers"
     try:
         if not agent and not posix.listdir(folder):
@@ -314,7 +314,7 @@ def _remember_caller(place: WorktreePlace, call: str, agent: str) -> None:
 
 
 def _note_edit(place: WorktreePlace, context: str, path: str) -> None:
-    """Writes what `storage.open_calls.note_edit` writes."""
+    """Writes what `storage.callers.note_edit` writes."""
     record, how = _edit_of(place, context), posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC
     try:
         fd = posix.open(record, how, 0o666)

@@ -1,7 +1,6 @@
 """The private index: makes a tree of the worktree, hashing only what changed."""
 
 # `os` calls on `str` instead of pathlib, which is slower:
-# ruff: noqa: PTH116, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
-from verdigris.storage import open_calls
+from verdigris.storage.calls.open_calls import shared_inodes
 from verdigris.storage.git import GitFailed, null_ended, null_split, require_success
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
 from verdigris.storage.snapshots.scan import Scan, unreadable
@@ -123,7 +122,7 @@ def _take_difference(git: Git, scan: Scan, note: Path, doubted: Iterable[str]) -
 
 
 def _mapped_paths(git: Git, private: Path) -> set[str]:
-    inodes = shared_inodes(private)
+    inodes = shared_inodes(str(private))
     return paths_of_inodes(git.root, null_split(git.run("ls-files", "-z")), inodes) if inodes else set()
 
 
@@ -227,7 +226,6 @@ _MAPPED = "mapped.json"
 Writing to a page through a mapping changes the timestamp only once, until the page is written to the disk. So
 a file that is mapped now has to be read again next time.
 """
-_PERMISSIONS, _INODE = 1, 4
 
 
 def read_mapped(private: Path) -> list[str]:
@@ -248,31 +246,8 @@ def note_mapped(private: Path, paths: Collection[str]) -> None:
     draft.replace(file)
 
 
-def shared_inodes(private: Path) -> frozenset[int]:
-    """Inodes that a process in another mount namespace has mapped; none if no call of an agent lives."""
-    if not open_calls.alive(str(private)):
-        return frozenset()
-    mine = os.stat("/proc/self/ns/mnt").st_ino
-    found: set[int] = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if os.stat(f"/proc/{pid}/ns/mnt").st_ino != mine:
-                with open(f"/proc/{pid}/maps", "rb") as lines:
-                    found.update(_inodes_in(lines))
-        except OSError:
-            continue
-    return frozenset(found - {0})
-
-
 def paths_of_inodes(root: Path, paths: Iterable[str], inodes: Collection[int]) -> set[str]:
     return {path for path in paths if _inode(f"{root}/{path}") in inodes}
-
-
-def _inodes_in(lines: Iterable[bytes]) -> Iterable[int]:
-    for line in lines:
-        fields = line.split(maxsplit=_INODE + 1)
-        if fields[_PERMISSIONS].endswith(b"s"):
-            yield int(fields[_INODE])
 
 
 def _inode(path: str) -> int:

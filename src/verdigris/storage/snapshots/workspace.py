@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import storage_error
+from verdigris.storage.calls.open_calls import shared_inodes
 from verdigris.storage.git import Git, store_git, users_git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.snapshots import index, listing, trees
@@ -78,7 +79,7 @@ class Workspace:
         private = self._repo.private
         if index.read_mapped(private):
             return None
-        mapped = index.shared_inodes(private)
+        mapped = shared_inodes(str(private))
         found = listing.list_worktree(os.fspath(self._repo.root), self._keep, time.time_ns())
         # Nearly every process maps files of the system: only those of the worktree are in doubt.
         return None if found and mapped and mapped & listing.inodes(found) else found

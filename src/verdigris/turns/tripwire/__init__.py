@@ -18,6 +18,7 @@ from verdigris.core.test_ids import shell_words
 from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import is_mixed
 from verdigris.storage import stat_cache
+from verdigris.storage.calls.open_calls import shared_inodes
 from verdigris.storage.log import light
 from verdigris.turns.rollback import GitPosition, place, watched_files
 from verdigris.turns.tripwire.repositories import DECIDING, is_of_a_repository
@@ -307,10 +308,8 @@ def is_touched(project: Project) -> bool:
 def _looks_otherwise(project: Project, root: bytes, rows: list[stat_cache.Row]) -> bool:
     if stat_cache.differs(root, rows):
         return True
-    from verdigris.storage.snapshots.index import shared_inodes
-
     # Stamps say nothing of what a process left over has mapped.
-    hidden = shared_inodes(project.repo.private)
+    hidden = shared_inodes(str(project.repo.private))
     return any(inode in hidden for _, _, inode, *_ in rows)
 
 

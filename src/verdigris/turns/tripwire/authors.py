@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.records import AGENT
 from verdigris.core.value import field, replace, value
-from verdigris.storage.open_calls import UNKNOWN, in_words, open_edits, open_shells
+from verdigris.storage.calls.callers import UNKNOWN, open_edits
+from verdigris.storage.calls.open_calls import in_words, open_shells
 from verdigris.turns.tripwire import Pending, recall
 
 if TYPE_CHECKING:

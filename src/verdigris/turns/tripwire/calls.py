@@ -18,9 +18,9 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.storage import stat_cache
+from verdigris.storage.calls.open_calls import alive as is_alive
+from verdigris.storage.calls.open_calls import forget_ended, open_shells
 from verdigris.storage.intents import recover
-from verdigris.storage.open_calls import alive as is_alive
-from verdigris.storage.open_calls import forget_ended, open_shells
 from verdigris.storage.project import open_project
 from verdigris.turns import tripwire as words
 from verdigris.turns.claim_check import fellows

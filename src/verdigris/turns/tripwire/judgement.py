@@ -16,7 +16,7 @@ from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words, some
 from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace
-from verdigris.storage.open_calls import UNKNOWN
+from verdigris.storage.calls.callers import UNKNOWN
 from verdigris.turns import tripwire as words
 from verdigris.turns.claim_check import claim_within, fellows, own_view, provable
 from verdigris.turns.rollback import put_back

@@ -61,7 +61,7 @@ def close_repositories(project: Project, rows: Iterable[Row], *, by_agent: bool)
     for git, settings in now.items() if by_agent and known is not None else ():
         before = (known or {}).get(git) or dict.fromkeys(settings, NONE)
         if settings != before and not _is_harmless(project, git, settings):
-            from verdigris.storage.held_processes import hold, let_go
+            from verdigris.storage.calls.held_processes import hold, let_go
 
             hold(str(project.repo.private))
             project.record(*_put_back(project, before, settings))

@@ -11,7 +11,7 @@ from support.cage import obstacle
 from support.code_sessions import SESSION, Bench, make_bench
 from support.turns import CALC, SUB_ID, TEST_SUB
 from verdigris.drivers.code.tools.workbench import environment_of
-from verdigris.storage.open_calls import alive
+from verdigris.storage.calls.open_calls import alive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,7 +27,7 @@ from verdigris.gates.clients.claude.client import CLIENT
 from verdigris.gates.clients.claude.quick import PREFIX
 from verdigris.gates.clients.hook_dialect import MOMENTS
 from verdigris.gates.prompts import LAWS
-from verdigris.storage import call_records, open_calls
+from verdigris.storage.calls import call_records, callers
 from verdigris.storage.project import open_project
 from verdigris.turns.person import revise
 from verdigris.turns.refactor import begin, end
@@ -251,7 +251,7 @@ def test_a_subagent_hears_the_laws_and_whose_claim_is_open(world: World) -> None
     owner = open_project(world.root, Actor("agent", "a1", "claude"))
     assert survey(owner).next == "edit the claimed source, then `tdd settle`"
     later = open_project(world.root, Actor("agent", "another session", "claude"))
-    open_calls.forget_caller(str(world.project.repo.private), "a1")
+    callers.forget_caller(str(world.project.repo.private), "a1")
     assert survey(later).next == "edit the claimed source, then `tdd settle`", "nobody is left to wait for"
 
 

@@ -22,7 +22,7 @@ from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.session_file import find_session, read_entries
 from verdigris.drivers.code.session_start import begin_session, open_session
 from verdigris.drivers.code.tools.dispatch import EDITING
-from verdigris.storage.open_calls import refusal
+from verdigris.storage.calls.open_calls import refusal
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from verdigris.gates.agent_shell.launcher import arguments
 from verdigris.languages.tests import written_tests
 from verdigris.models.providers import hide_keys
 from verdigris.models.roles.context import HUGE, as_text, secret
+from verdigris.storage.calls.open_calls import alive
 from verdigris.storage.log.light import digest
-from verdigris.storage.open_calls import alive
 from verdigris.storage.paths import canonical
 from verdigris.turns.tripwire.calls import after_call
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import fcntl
 import marshal
 import os
-from contextlib import suppress
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from verdigris.sandbox.processes import Namespaces
-    from verdigris.storage.call_promise import CallPromise
+    from verdigris.storage.calls.call_promise import CallPromise
 
 
-CALLS, SOCKETS, BROKER = "calls", "sockets", "broker"
+CALLS, CALLERS, SOCKETS, BROKER = "calls", "callers", "sockets", "broker"
 SHOWN = 1000
 
 _OPEN, ENDED, KILLED = b"-", b"+", b"!"
@@ -42,19 +41,31 @@ _TRIES = 50
 def open_record(private: str, command: str, context: str = "", promise: CallPromise | None = None) -> int:
     """Makes the record of a call that begins now. `context`: the agent that calls; `promise`: what must be as
     it is now when the call has ended.
-
-    The processes that serve the call outside hold the descriptor.
     """
-    folder = folder_of(private)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    fresh = f"{folder}/new.{os.getpid()}"
-    record = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    record = draft_record(private)
+    publish_record(private, record, command, context, promise)
+    return record
+
+
+def draft_record(private: str) -> int:
+    """The processes that serve the call outside hold the descriptor. Nobody else sees the call yet."""
+    os.makedirs(folder_of(private), mode=0o700, exist_ok=True)
+    record = os.open(_draft(private), os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     fcntl.flock(record, fcntl.LOCK_EX)
+    return record
+
+
+def publish_record(
+    private: str, record: int, command: str, context: str, promise: CallPromise | None
+) -> None:
     promised = None if promise is None else promise.dump()
     rest = marshal.dumps((os.fsencode(context), os.fsencode(command[:SHOWN]), promised))
     os.write(record, _OPEN.ljust(_REST) + rest)
-    os.rename(fresh, own_path(private))
-    return record
+    os.rename(_draft(private), own_path(private))
+
+
+def _draft(private: str) -> str:
+    return f"{folder_of(private)}/new.{os.getpid()}"
 
 
 def folder_of(private: str) -> str:
@@ -88,11 +99,12 @@ class CallRecord:
         self.namespace, self.keeper = (
             data[at : at + size].decode("ascii", "replace").strip() for at, size in (_NAMESPACE, _KEEPER)
         )
-        self.context, self.command = "", ""
-        self.promise: Any = None
-        with suppress(ValueError, EOFError, TypeError):
+        self.promise: Any
+        try:
             context, command, self.promise = marshal.loads(data[_REST:])  # noqa: S302 - no agent can write it
-            self.context, self.command = os.fsdecode(context), os.fsdecode(command)
+        except (ValueError, EOFError, TypeError):
+            context, command, self.promise = b"", b"", None
+        self.context, self.command = os.fsdecode(context), os.fsdecode(command)
 
     @property
     def is_locked(self) -> bool:
@@ -106,6 +118,7 @@ def finish(
     left: Namespaces | None = None,
     *,
     alone: bool = False,
+    below: bool = False,
     own_end: bool = False,
 ) -> list[str]:
     """Does what a call promised, at its own end or later; returns a line for each thing that was undone.
@@ -113,22 +126,36 @@ def finish(
     `left`: the namespaces of its processes, where it is the call's own end: those that outlive it find git's
     folder read-only, and are killed if they have a file there open to write, or mounts of their own. At
     any other end all are killed.
-    `alone`: none can be left. The record stays until a look at the tree has asked whose it was.
+    `alone`: none can be left; `below`: only below the keeper. Where one is, and at any other end, the record
+    stays until a look at the tree has asked whose it was.
     """
     promise = _promised(private, record)
-    alone = alone or _end_processes(record, left, promise)
+    alone = alone or _end_processes(record, left, promise, below=below)
     said = [] if promise is None else promise.keep(alone=alone)
-    with suppress(FileNotFoundError), open(record.path, "r+b") as file:
-        file.write(ENDED if own_end else KILLED)
+    if own_end and alone:
+        remove(record.path)
+    else:
+        _note_end(record.path, ENDED if own_end else KILLED)
     remove_socket(private, os.path.basename(record.path))
     return said
 
 
-def _end_processes(record: CallRecord, left: Namespaces | None, promise: CallPromise | None) -> bool:
+def _note_end(path: str, how: bytes) -> None:
+    try:
+        record = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    os.write(record, how)
+    os.close(record)
+
+
+def _end_processes(
+    record: CallRecord, left: Namespaces | None, promise: CallPromise | None, *, below: bool
+) -> bool:
     """Whether none is left."""
     missed: object = 0
     for _ in range(_TRIES):
-        if not living([record]):
+        if not (_may_hide(record) if below and record.keeper else living([record])):
             return True
         from verdigris.sandbox import processes
 
@@ -142,23 +169,19 @@ def _end_processes(record: CallRecord, left: Namespaces | None, promise: CallPro
     return not living([record])
 
 
-def end(private: str, left: Namespaces | None = None, *, alone: bool) -> list[str]:
+def end(private: str, left: Namespaces | None = None, *, alone: bool, below: bool = False) -> list[str]:
     """Ends this process's own call; its record stays only while a process of it lives.
 
     A record must not stay too long: the kernel uses numbers of namespaces again, and the record could then
     name another call.
     """
-    record = CallRecord(own_path(private))
-    said = finish(private, record, left, alone=alone, own_end=True)
-    if alone or not living([record]):
-        remove(record.path)
-    return said
+    return finish(private, CallRecord(own_path(private)), left, alone=alone, below=below, own_end=True)
 
 
 def _promised(private: str, record: CallRecord) -> CallPromise | None:
     if record.promise is None:
         return None
-    from verdigris.storage.call_promise import load
+    from verdigris.storage.calls.call_promise import load
 
     return load(private, record.promise)
 
@@ -167,17 +190,19 @@ def finish_left(private: str) -> list[str]:
     """Finishes the calls of which all that served them were killed: whoever comes next begins with this."""
     said: list[str] = []
     for record in read_all(private):
-        if record.finished:
-            continue
-        with suppress(OSError):
-            held = os.open(record.path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not CallRecord(record.path).finished:
-                    said += finish(private, record)
-            finally:
-                os.close(held)
+        if not record.finished:
+            said += _finish_once(private, record)
     return said
+
+
+def _finish_once(private: str, record: CallRecord) -> list[str]:
+    """Where nobody else does it at the same time."""
+    try:
+        with open(record.path, "rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return [] if CallRecord(record.path).finished else finish(private, record)
+    except OSError:
+        return []
 
 
 def own_path(private: str) -> str:
@@ -197,9 +222,11 @@ def make_socket_folder(private: str) -> str:
 
 def remove_socket(private: str, name: str) -> None:
     folder = f"{private}/{SOCKETS}/{name}"
-    with suppress(FileNotFoundError, NotADirectoryError):
+    try:
         remove(f"{folder}/{BROKER}")
         os.rmdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
 
 
 def living(records: Sequence[CallRecord]) -> list[CallRecord]:

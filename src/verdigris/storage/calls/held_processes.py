@@ -3,7 +3,7 @@
 They are stopped before the gate decides, and let go by whoever comes next, after two seconds at the latest.
 """
 
-# ruff: noqa: PTH104, PTH108, PTH123 - as in storage/open_calls.py
+# ruff: noqa: PTH104, PTH108, PTH123 - as in storage/calls/open_calls.py
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import os
 import time
 from contextlib import suppress
 
-from verdigris.storage.call_records import folder_of
-from verdigris.storage.open_calls import processes_of_calls
+from verdigris.storage.calls.call_records import folder_of
+from verdigris.storage.calls.open_calls import processes_of_calls
 
 TYPE_CHECKING = False  # `typing` takes long to load
 

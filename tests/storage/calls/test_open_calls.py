@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cli import make_cli
-from verdigris.storage import call_records, open_calls
-from verdigris.storage.open_calls import (
+from verdigris.storage.calls import call_records, open_calls
+from verdigris.storage.calls.callers import (
     UNKNOWN,
     at_work,
     caller,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from verdigris.storage.git_folders import GitFolder
-from verdigris.storage.path_folders import PathFolders
+from verdigris.storage.calls.git_folders import GitFolder
+from verdigris.storage.calls.path_folders import PathFolders
 
 TYPE_CHECKING = False  # `typing` takes long to load
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.storage import call_records
-from verdigris.storage.call_promise import CallPromise
-from verdigris.storage.git_folders import GitFolder
-from verdigris.storage.path_folders import PathFolders
+from verdigris.storage.calls import call_records
+from verdigris.storage.calls.call_promise import CallPromise
+from verdigris.storage.calls.git_folders import GitFolder
+from verdigris.storage.calls.path_folders import PathFolders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def test_of_a_killed_call_programs_and_pointers_are_undone_by_its_record(tmp_pat
     (elsewhere / "node").write_bytes(b"\x7fELF")
     (elsewhere / "node").chmod(0o755)
     programs = PathFolders(str(root), f"{root}/bin:{elsewhere}", [f"{root}/bin"])
-    promise = CallPromise(GitFolder(str(root), private), programs)
+    promise = CallPromise(GitFolder(str(root), private).look(), programs)
     os.close(call_records.open_record(private, "make", "s1", promise))
     (root / "bin/node").write_text("#!/bin/sh\n")
     (root / ".git/commondir").write_text("/evil\n")

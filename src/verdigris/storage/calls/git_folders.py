@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from verdigris.storage.git_history import read_history, undo_changes
+from verdigris.storage.calls.git_history import read_history, undo_changes
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -38,7 +38,7 @@ class GitFolder:
     """The git folder of one worktree, as it was before a call, and as it is after it."""
 
     def __init__(self, root: str, private: str, readonly: Iterable[str] = (), had: Had | None = None) -> None:
-        """`had`: what `had` was before the call; None: it begins now."""
+        """`had`: what `look` found before the call; None: it begins now."""
         self.root = root
         self.private = private
         self.readonly = frozenset(readonly)
@@ -47,17 +47,18 @@ class GitFolder:
         name = os.path.basename(private).removesuffix(":linked")
         is_main = os.path.isdir(f"{root}/.git")
         self.own = self.common if is_main else f"{self.common}/worktrees/{name}"
-        self.had = had or {
+        self.had: Had = had or {}
+
+    def look(self) -> GitFolder:
+        """Keeps what is there now, before a call."""
+        self.had = {
             "there": [path for path in (*self._pointers(), *self._locks()) if os.path.lexists(path)],
-            "submodules": sorted(self._submodules()),
+            "submodules": sorted(self.submodules()),
             "linked": sorted(self._linked()),
             "modes": {path: mode for path in self._needed() if (mode := _mode(path)) is not None},
             "history": read_history(self.common, self._git),
         }
-
-    @property
-    def submodules(self) -> list[str]:
-        return list(self.had["submodules"])
+        return self
 
     def tidy(self, *, alone: bool) -> list[str]:
         """Undoes what a person's git would stumble over; returns a line for each. `alone`: nobody of the
@@ -66,7 +67,9 @@ class GitFolder:
         said = list(self._remove_pointers())
         if alone:
             said += [*self._give_back_modes(), *self._remove_locks()]
-        added = sorted(path for path in self._submodules() - {*self.submodules} if self._is_agents(path))
+        added = sorted(
+            path for path in self.submodules() - {*self.had["submodules"]} if self._is_agents(path)
+        )
         if added:
             self._git("update-index", "--force-remove", "--", *added)
             said += [f"{path} is a repository of its own, and was taken out of the index" for path in added]
@@ -76,7 +79,7 @@ class GitFolder:
     def _remove_pointers(self) -> Iterator[str]:
         for path in self._pointers():
             if path not in self.had["there"] and os.path.lexists(path):
-                _remove(path)
+                remove_any(path)
                 yield f"{path} was removed: it would point a person's next git command at another folder"
 
     def _give_back_modes(self) -> Iterator[str]:
@@ -90,7 +93,7 @@ class GitFolder:
         left = [path for path in self._locks() if path not in self.had["there"] and os.path.lexists(path)]
         if left and not self._is_git_at_work():
             for path in left:
-                _remove(path)
+                remove_any(path)
                 yield f"{path} was removed: the git command that made it has ended"
 
     def _is_git_at_work(self) -> bool:
@@ -138,7 +141,7 @@ class GitFolder:
         config = f"{os.path.realpath(folder if pointer else place)}/config"
         return os.path.lexists(place) and config not in self.readonly
 
-    def _submodules(self) -> frozenset[str]:
+    def submodules(self) -> frozenset[str]:
         """Looks at the bytes first: most repositories have no submodules, and are not asked further."""
         if not any(_SUBMODULE in _bytes(path) for path in self._indexes()):
             return frozenset()
@@ -181,7 +184,8 @@ def _bytes(path: str) -> bytes:
         return b""
 
 
-def _remove(path: str) -> None:
+def remove_any(path: str) -> None:
+    """A file, a link, or a folder with all that is in it, as far as that is allowed."""
     try:
         os.unlink(path)
     except IsADirectoryError:

@@ -1,104 +1,22 @@
-"""Tells which calls of agents are open and whose they are, and whether processes outlived a shell call."""
+"""Notes which agents are at work in a worktree, which file each writes, and who is about to run a command."""
 
-# `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH110, PTH116, PTH119, PTH123, PTH208
+# `os` calls on `str` instead of pathlib: the gate's hooks load this, and a millisecond counts.
+# ruff: noqa: PTH103, PTH110, PTH116, PTH123, PTH208
 
 from __future__ import annotations
 
 import os
 import time
 from contextlib import suppress
-from itertools import pairwise
 
-from verdigris.storage.call_records import content, finish, living, names, read_all, remove, remove_socket
+from verdigris.storage.calls.call_records import CALLERS, content, remove
+from verdigris.storage.calls.open_calls import open_shells, words
 from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from verdigris.core.actions import Deny
-
-
-LINE = 100
-
-
-def refusal(private: str) -> Deny | None:
-    """Refuses a person's verbs while a call is open: an agent could make a program outside run them."""
-    if (command := open_call(private)) is None:
-        return None
-    from verdigris.core.actions import Deny
-
-    return Deny(
-        "agents-call-open",
-        f"An agent's shell call is open in this worktree: {in_words(command)}",
-        "say it in the agent's prompt (a first line `tdd off WHY`), or wait for the call's end, or end it",
-    )
-
-
-def open_call(private: str) -> str | None:
-    """The command of a call that is open now."""
-    return next((record.command for record in read_all(private) if record.is_locked), None)
-
-
-def in_words(command: str) -> str:
-    """The first line of what the agent wrote, without what its client put around it."""
-    return _words(command)[-1].split("\n")[0][:LINE]
-
-
-def open_shells(private: str) -> list[tuple[str, str]]:
-    """Context and command of each shell call that is open, or of which a process lives."""
-    found = read_all(private)
-    ended = [record for record in found if not record.is_locked]
-    still = living(ended)
-    return [(record.context, record.command) for record in found if record not in ended or record in still]
-
-
-def alive(private: str) -> bool:
-    """Whether a call is open, or a process of an earlier call lives."""
-    left = read_all(private)
-    return any(record.is_locked for record in left) or bool(living(left))
-
-
-def may_move_git(private: str) -> bool:
-    """Whether an agent may have moved git since the last look: a call is open, or was killed.
-
-    To a process that outlived a call git's folder is read-only.
-    """
-    return any(record.was_killed or record.is_locked for record in read_all(private))
-
-
-def processes_of_calls(private: str) -> list[int]:
-    """The processes of calls that are open or have ended: those in the namespaces that their records name."""
-    records = [record for record in read_all(private) if record.namespace]
-    if not records:
-        return []
-    from verdigris.sandbox.processes import of_call
-
-    return [pid for record in records for pid in of_call(record.namespace, record.keeper)]
-
-
-def is_any_left(private: str) -> bool:
-    """Whether any call has a record: it is open, or was killed, or a process of it lived longer."""
-    return bool(names(private))
-
-
-def forget_ended(private: str) -> frozenset[str]:
-    """Removes the records of calls that have ended; returns whose they were.
-
-    A call removes its own record at its end. A record that is left belongs to a call that was killed, or
-    whose last process died later: it may have changed files meanwhile.
-    """
-    unlocked = [record for record in read_all(private) if not record.is_locked]
-    still = living(unlocked)
-    ended = [record for record in unlocked if record not in still]
-    for record in ended:
-        if not record.finished:
-            finish(private, record)
-        remove(record.path)
-        remove_socket(private, os.path.basename(record.path))
-    return frozenset(record.context for record in ended)
 
 
 EDITS = "edits"
@@ -141,7 +59,6 @@ def _edit_of(private: str, context: str) -> str:
     return f"{private}/{EDITS}/{digest(context.encode(errors='surrogatepass'))}"
 
 
-FOLDER = "callers"
 UNKNOWN = "unknown"
 """The context of a command that cannot be assigned while subagents work: a client may change a command after
 the hook has seen it (`2>nul` becomes `2>/dev/null`). No agent has this name, so it proves nothing."""
@@ -156,7 +73,7 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
     `agent` is empty for the session itself, which is noted only while subagents work.
     """
     if agent:
-        os.makedirs(f"{private}/{FOLDER}", mode=0o700, exist_ok=True)
+        os.makedirs(f"{private}/{CALLERS}", mode=0o700, exist_ok=True)
     elif not _names_of_calls(private):
         return
     record = _record(private, session, command)
@@ -168,7 +85,7 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
 
 def forget_caller(private: str, agent: str) -> None:
     """Forgets a subagent that has ended; with the last one, the session's own calls too."""
-    records = [f"{private}/{FOLDER}/{name}" for name in _names_of_calls(private)]
+    records = [f"{private}/{CALLERS}/{name}" for name in _names_of_calls(private)]
     left = {record: _agents_in(record) for record in records}
     others = frozenset().union(*left.values()) - {agent, ""}
     for record, noted in left.items():
@@ -183,13 +100,13 @@ def forget_old_callers(private: str, now: float) -> None:
     """Forgets subagents that were killed: they never report their end."""
     for name in _names_of_calls(private):
         with suppress(FileNotFoundError):
-            if os.stat(f"{private}/{FOLDER}/{name}").st_mtime < now - _DAY:
-                remove(f"{private}/{FOLDER}/{name}")
+            if os.stat(f"{private}/{CALLERS}/{name}").st_mtime < now - _DAY:
+                remove(f"{private}/{CALLERS}/{name}")
 
 
 def _names_of_calls(private: str) -> list[str]:
     try:
-        return os.listdir(f"{private}/{FOLDER}")
+        return os.listdir(f"{private}/{CALLERS}")
     except FileNotFoundError:
         return []
 
@@ -198,7 +115,7 @@ def at_work(private: str, session: str) -> frozenset[str]:
     """The agents that are active in a worktree: this session, those from prompt to stop, those with an open
     call, and subagents.
     """
-    records = (f"{private}/{FOLDER}/{name}" for name in _names_of_calls(private))
+    records = (f"{private}/{CALLERS}/{name}" for name in _names_of_calls(private))
     noted = {agent for record in records for agent in _agents_in(record)}
     shells = (context for context, _ in open_shells(private))
     return frozenset({session, *noted, *shells, *_working_sessions(private)} - {""})
@@ -250,7 +167,7 @@ def caller(private: str, session: str, line: str) -> str:
     """
     if not _names_of_calls(private):
         return ""
-    for word in _words(line):
+    for word in words(line):
         with suppress(FileNotFoundError):
             return _begin(_record(private, session, word))
     return UNKNOWN
@@ -276,16 +193,5 @@ def _names_in(note: bytes) -> set[str]:
     return {os.fsdecode(line) for line in note.removesuffix(BEGUN).splitlines()}
 
 
-def _words(line: str) -> list[str]:
-    """The possible commands in a line: the line itself, and the text that some clients let it evaluate."""
-    import shlex
-
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        return [line]
-    return [line, *(word for before, word in pairwise(words) if before == "eval")]
-
-
 def _record(private: str, session: str, command: str) -> str:
-    return f"{private}/{FOLDER}/" + digest(f"{session}\0{command}".encode(errors="surrogatepass"))
+    return f"{private}/{CALLERS}/" + digest(f"{session}\0{command}".encode(errors="surrogatepass"))
