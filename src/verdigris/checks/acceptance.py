@@ -246,9 +246,9 @@ def _with_shared(scrutiny: VerdictChecks, shared: SharedAnswers) -> VerdictCheck
 def question_properties(
     candidate: Candidate, suite: TestReport, claimed: Collection[str] | None
 ) -> tuple[str, ...]:
-    """Why properties that pass prove nothing; `claimed` is None where all of the suite's count.
+    """Reasons why property-based tests that pass prove nothing; `claimed`: None for all of the suite.
 
-    Only where there are properties, these tests are run once more on the tree that the turn began with.
+    Only such tests are run once more, on the tree that the turn began with.
     """
     tried = [
         result

@@ -40,7 +40,7 @@ class Facts:
     case_mark: str | None = None
     """What begins a case in a test's id."""
     family: tuple[str, ...] = ()
-    """Languages that one build runs together: a stack of one may hold files of the others."""
+    """Languages that one build mixes, so that a stack of one of them may hold files of the others."""
     manifests: tuple[str, ...] = ()
     """Names of mixed files: a part of each configures the test runner."""
     build_locks: tuple[str, ...] = ()

@@ -280,7 +280,7 @@ class Cycle:
     record: str = ""
     """The blob with that validation."""
     judged: str = ""
-    """The tree that it was about."""
+    """The tree that the last validation judged."""
     findings: tuple[str, ...] = ()
     plan_hash: str = ""
     planned: str = ""

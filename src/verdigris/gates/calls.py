@@ -187,7 +187,7 @@ def is_switch(project: Project, spelling: str, cwd: Path, guarded: Iterable[Path
 
 
 def is_control(project: Project, spelling: str, cwd: Path) -> bool:
-    """Whether reading there may show what is held out: the control area, or a search from right above."""
+    """Whether reading this path may show held-out tests: it is in the control area, or right above it."""
     spelling = _LETTER.sub(r"\1", spelling)
     fixed = spelling[: next((i for i, c in enumerate(spelling) if c in _GLOB), len(spelling))]
     path = resolve(fixed or ".", cwd)

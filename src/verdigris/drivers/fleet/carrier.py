@@ -31,7 +31,7 @@ _SAID = 2000
 
 
 @value
-class Errand:
+class UnitJob:
     """The input of a carrier, which may come from another machine."""
 
     unit: FleetUnit
@@ -43,32 +43,32 @@ class Errand:
 
 
 def start_words() -> list[str]:
-    """Returns the command that starts a carrier here; it reads the errand from standard input."""
+    """Returns the command that starts a carrier here; it reads the job from standard input."""
     return [sys.executable, "-m", "verdigris.drivers.fleet.carrier"]
 
 
-def render_errand(errand: Errand) -> bytes:
-    return json.dumps(to_json(errand)).encode("utf-8", "surrogateescape")
+def render_job(job: UnitJob) -> bytes:
+    return json.dumps(to_json(job)).encode("utf-8", "surrogateescape")
 
 
-def run_carrier(errand: bytes) -> tuple[int, str]:
+def run_carrier(job: bytes) -> tuple[int, str]:
     """Runs a carrier to its end. Returns its exit code and the end of its output."""
-    done = subprocess.run(start_words(), input=errand, capture_output=True, check=False)
+    done = subprocess.run(start_words(), input=job, capture_output=True, check=False)
     return done.returncode, os.fsdecode(done.stdout + done.stderr)[-_SAID:]
 
 
-def carry_out(errand: Errand) -> UnitEnd:
-    unit = errand.unit
+def carry_out(job: UnitJob) -> UnitEnd:
+    unit = job.unit
     if not Path(unit.repo).is_dir():
         return UnitEnd(UnitOutcome.INFRASTRUCTURE, why=f"{unit.repo} is not on this machine")
-    argv = [*(errand.tdd or (sys.executable, "-m", "verdigris")), *unit.words]
-    code, output, error = _run_command(argv, unit.repo, errand.seconds)
+    argv = [*(job.tdd or (sys.executable, "-m", "verdigris")), *unit.words]
+    code, output, error = _run_command(argv, unit.repo, job.seconds)
     if code is None:
-        judged = UnitEnd(UnitOutcome.UNVERIFIED, why=f"it took more than {errand.seconds:.0f} s")
+        judged = UnitEnd(UnitOutcome.UNVERIFIED, why=f"it took more than {job.seconds:.0f} s")
     else:
         judged = judge_end(unit, code, output, error)
     if judged.outcome is not UnitOutcome.INFRASTRUCTURE:
-        ResultFolder(Path(errand.folder)).keep(unit, judged, 124 if code is None else code)
+        ResultFolder(Path(job.folder)).keep(unit, judged, 124 if code is None else code)
     return judged
 
 
@@ -105,7 +105,7 @@ def main() -> int:
     if os.getppid() != starter:  # the starter died before Linux would tell us
         return NO_RESULT
     try:
-        judged = carry_out(from_json(Errand, task))
+        judged = carry_out(from_json(UnitJob, task))
     except (VerdigrisError, OSError) as error:
         sys.stdout.write(f"{error}\n")
         return NO_RESULT

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import value
-from verdigris.drivers.fleet.carrier import Errand, render_errand, run_carrier, start_words
+from verdigris.drivers.fleet.carrier import UnitJob, render_job, run_carrier, start_words
 from verdigris.drivers.fleet.result_folder import ResultFolder
 from verdigris.drivers.fleet.unit import choose_shard, read_units
 
@@ -32,10 +32,10 @@ _KNOCK = 10.0
 
 
 @value
-class Carried:
+class EndedJob:
     """A carrier that ended, or was lost."""
 
-    errand: Errand
+    job: UnitJob
     why: str
     """The end of its output; it matters if there is no result."""
 
@@ -44,9 +44,9 @@ class Engine(Protocol):
     jobs: int
     """How many units it runs at once."""
 
-    def submit(self, errand: Errand) -> None: ...
+    def submit(self, job: UnitJob) -> None: ...
 
-    def wait(self) -> Carried:
+    def wait(self) -> EndedJob:
         """Returns the next carrier that ended; at least one is running."""
         ...
 
@@ -60,31 +60,31 @@ class LocalEngine:
 
     def __init__(self, jobs: int = 0) -> None:
         self.jobs = jobs or os.cpu_count() or 1
-        self._running: list[tuple[Errand, subprocess.Popen[bytes], Any]] = []
+        self._running: list[tuple[UnitJob, subprocess.Popen[bytes], Any]] = []
 
-    def submit(self, errand: Errand) -> None:
+    def submit(self, job: UnitJob) -> None:
         output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the carrier has ended
         carrier = subprocess.Popen(
             start_words(), stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True
         )
-        self._running.append((errand, carrier, output))
+        self._running.append((job, carrier, output))
         if carrier.stdin is not None:
             try:
-                carrier.stdin.write(render_errand(errand))
+                carrier.stdin.write(render_job(job))
                 carrier.stdin.close()
             except BrokenPipeError:  # it was killed already; `wait` finds it
                 return
 
-    def wait(self) -> Carried:
+    def wait(self) -> EndedJob:
         while True:
             for running in self._running:
-                errand, carrier, output = running
+                job, carrier, output = running
                 if carrier.poll() is not None:
                     self._running.remove(running)
                     output.seek(0)
                     words = os.fsdecode(output.read())[-_SAID:].strip()
                     output.close()
-                    return Carried(errand, _describe_end(carrier.returncode, words))
+                    return EndedJob(job, _describe_end(carrier.returncode, words))
             time.sleep(_PAUSE)
 
     def close(self) -> None:
@@ -123,19 +123,19 @@ class RayEngine:
             ) from None
         self.jobs = jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._carry = self._ray.remote(max_retries=0, num_cpus=1)(run_carrier)
-        self._running: dict[Any, Errand] = {}
+        self._running: dict[Any, UnitJob] = {}
 
-    def submit(self, errand: Errand) -> None:
-        self._running[self._carry.remote(render_errand(errand))] = errand
+    def submit(self, job: UnitJob) -> None:
+        self._running[self._carry.remote(render_job(job))] = job
 
-    def wait(self) -> Carried:
+    def wait(self) -> EndedJob:
         [ready], _ = self._ray.wait(list(self._running), num_returns=1)
-        errand = self._running.pop(ready)
+        job = self._running.pop(ready)
         try:
             code, words = self._ray.get(ready)
         except self._ray.exceptions.RayError as error:
-            return Carried(errand, f"its worker was lost: {type(error).__name__}")
-        return Carried(errand, _describe_end(code, words.strip()))
+            return EndedJob(job, f"its worker was lost: {type(error).__name__}")
+        return EndedJob(job, _describe_end(code, words.strip()))
 
     def close(self) -> None:
         for ref in self._running:
@@ -205,11 +205,11 @@ def run_fleet(
     try:
         while waiting or on_their_way:
             while waiting and on_their_way < engine.jobs:
-                engine.submit(Errand(waiting.popleft(), str(folder.path), request.seconds, request.tdd))
+                engine.submit(UnitJob(waiting.popleft(), str(folder.path), request.seconds, request.tdd))
                 on_their_way += 1
             carried = engine.wait()
             on_their_way -= 1
-            unit = carried.errand.unit
+            unit = carried.job.unit
             result = folder.read(unit)
             if result is not None:
                 watcher.on_end(unit, ", ".join(result["answers"]) or result["outcome"])

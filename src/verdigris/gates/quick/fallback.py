@@ -191,7 +191,7 @@ def _answer(client: Client, words: ModuleType | None, raw: bytes) -> tuple[int, 
 
 
 def _words(client: Client) -> ModuleType | None:
-    """The client's words for the quick entry; None if it has none, and each call is decided here."""
+    """What the client tells the quick entry; None if nothing: then this slow entry decides each call."""
     try:
         return words_of(client.name)
     except Exception:  # noqa: BLE001 - not plain, then

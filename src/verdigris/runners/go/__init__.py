@@ -177,7 +177,7 @@ class _PackageRun:
                 yield self._result(test_id, name, output)
 
     def _stop_of(self, name: str) -> Mapping[str, Any] | None:
-        """The stop of a test, or of a part of it: a test is stopped together with its part."""
+        """The stop of this test or of one of its subtests: a subtest that is stopped stops its test."""
         return next((stop for stop in self.stops if f"{stop['test']}/".startswith(f"{name}/")), None)
 
     def _frames_of_stop(self, stop: Mapping[str, Any]) -> tuple[Place, ...]:

@@ -1,7 +1,7 @@
 """SWE-bench: rows as its readers know them, and the task repository from which its harness builds a dataset.
 
-A row's patches are against a commit. Its two lists are JSON in a string, and once more as lists under names
-in small letters, since both spellings are read.
+A row's patches are against a commit. Each of its two lists stands in it twice: as a string of JSON under a
+name in capitals, and as a list under the same name in small letters. Some readers want one, some the other.
 """
 
 from __future__ import annotations
