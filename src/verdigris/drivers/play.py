@@ -1,33 +1,50 @@
-"""A run with roles: its models and its meter; and the attempts of a role, until one is accepted."""
+"""A play: one role at one task, asked until an answer of it is accepted; and the run that plays belong to.
+
+A driver says who judges an answer and how a refused attempt is set back. A play asks, records and tells.
+"""
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from verdigris.core.errors import ContextOverflow, VerdigrisError
-from verdigris.core.events import StepRefused
+from verdigris.core.events import StepBegun, StepProposed, StepRefused
+from verdigris.core.policy.done import find_open
+from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
-from verdigris.drivers.budget import Meter
+from verdigris.drivers.budget import Meter, as_tokens
 from verdigris.drivers.edits import Bad, join_reasons
-from verdigris.drivers.happenings import Attempted, Delayed, Noted, Refused, scrub_events
-from verdigris.drivers.step_records import StepLog, StepRecords
+from verdigris.drivers.happenings import (
+    Attempted,
+    Delayed,
+    Noted,
+    Refused,
+    RunEnded,
+    StepBegan,
+    StepEnded,
+    scrub_events,
+)
+from verdigris.drivers.step_records import Proposal, StepLog, StepRecords
 from verdigris.models.role_models import assign_models
 from verdigris.models.roles import conversation
 from verdigris.models.roles.answer import RefusedAnswer
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.context import shrunk
+from verdigris.storage.repository import head
+from verdigris.turns.completion import gather_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from verdigris.core.settings import DriverSettings
+    from verdigris.core.state import OpenStep
     from verdigris.drivers.budget import Metered
     from verdigris.drivers.edits import Seen
-    from verdigris.drivers.happenings import RunEnded, Watcher
-    from verdigris.models.providers import Scrubber
+    from verdigris.drivers.happenings import Watcher
     from verdigris.models.role_models import RoleModels
     from verdigris.models.roles import Role, Team
     from verdigris.models.roles.check import EditPlan
@@ -37,6 +54,9 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 Done = TypeVar("Done")
+UNPROVEN = "not-proven"
+"""A run made what it was to make, and something is open."""
+REPLAY = "this is a replay: the answers come from a recording, the verdicts do not"
 _REASONS, _LONG = 5, 300
 
 
@@ -51,34 +71,49 @@ class Exhausted:
 
 
 @dataclass(frozen=True)
-class Attempts:
-    """The attempts of one role at one step, in one conversation."""
+class Play(Generic[Done]):
+    """One role at one task, in one conversation; `RoleRun.play` makes it."""
 
+    run: RoleRun
     project: Project
+    """As the role acts in it."""
+    role: Role
+    step: int
+    """The same after a kill, so that a recording still fits."""
+    most: int
+    """How many attempts it has."""
+    judge: Callable[[EditPlan | RoleStop, int, Seen], Done | Bad]
+    """Carries out the answer of an attempt, or returns why it is refused; notes the test runs that it saw."""
+    set_back: Callable[[str], None]
+    """Restores the tree for the next attempt."""
     model: Metered
     log: StepLog
-    most: int
-    watch: Watcher
-    scrub: Scrubber
+    reopen: Callable[[], Done | None] = lambda: None
+    """Opens what the next attempt needs, or returns a result that ends the play instead."""
+    earlier: int = 0
+    """Attempts of an earlier play at the same task; watchers count on from them."""
+    interrupted: str = "the step was interrupted"
+    """Why the edits of a killed attempt are set aside."""
 
-    def make(
-        self,
-        material: Material,
-        task: Task,
-        carry_out: Callable[[EditPlan | RoleStop, int, Seen], Done | Bad],
-        set_back: Callable[[str], Done | None],
-    ) -> Done | Exhausted:
-        """Asks until an answer is accepted.
+    def take(self, show: Callable[[], tuple[Material, Task]]) -> Done | Exhausted:
+        """Asks until an answer is accepted; `show` is called on the tree that the first attempt begins with.
 
-        `carry_out`: carries out an answer, given the attempt's number, or returns why it is refused; it adds
-        the test runs of its judgement to a list. `set_back`: restores the tree for the next attempt, or
-        returns a result that ends the step instead.
+        What is not accepted is set aside if something ends the play early, such as Ctrl-C.
         """
+        try:
+            self.set_back(self.interrupted)
+            return self._attempt(*show())
+        except BaseException:
+            with suppress(VerdigrisError):
+                self.set_back(self.interrupted)
+            raise
+
+    def _attempt(self, material: Material, task: Task) -> Done | Exhausted:
         talk = conversation.begin(material, task)
         last: tuple[str, ...] = ()
         tried: list[str] = []
         for attempt in range(1, self.most + 1):
-            self.watch(Attempted(task.step, task.role.name, attempt))
+            self.run.watch(Attempted(self.step, self.role.name, self.earlier + attempt))
             talk, got = self._ask(talk)
             if attempt == 1:
                 self.log.plan(talk.plan or (got.reason if isinstance(got, RoleStop) else ""))
@@ -87,21 +122,22 @@ class Attempts:
                 self.log.attempt(attempt, reasons=last)
             else:
                 seen: Seen = []
-                done = carry_out(got, attempt, seen)
+                done = self.judge(got, attempt, seen)
                 bad = done if isinstance(done, Bad) else Bad("", ())
                 paths, last = tuple(got.changes), bad.reasons
                 self.log.attempt(attempt, paths=paths, reasons=last, output=bad.output, runs=seen)
                 if not isinstance(done, Bad):
                     return done
-                if (ended := set_back(join_reasons(self.shorten(last)))) is not None:
+                self.set_back(join_reasons(self._shorten(last)))
+                if (ended := self.reopen()) is not None:
                     return ended
                 talk = conversation.say(talk, done.said, join_reasons(last))
-            told = self.shorten(last)
-            tried.append(join_reasons(told))
-            self.project.record(StepRefused(step=task.step, attempt=attempt, reasons=told))
-            self.watch(Refused(task.step, task.role.name, attempt, join_reasons(told)))
+            reasons = self._shorten(last)
+            tried.append(join_reasons(reasons))
+            self.project.record(StepRefused(step=self.step, attempt=attempt, reasons=reasons))
+            self.run.watch(Refused(self.step, self.role.name, self.earlier + attempt, join_reasons(reasons)))
         self.log.record_end(outcome="blocked", why=join_reasons(last))
-        return Exhausted(join_reasons(self.shorten(last)), tuple(tried))
+        return Exhausted(join_reasons(self._shorten(last)), tuple(tried))
 
     def _ask(self, talk: Talk) -> tuple[Talk, EditPlan | RoleStop | RefusedAnswer]:
         """Asks; if the model's context is too small, asks again with less of the project."""
@@ -114,21 +150,66 @@ class Attempts:
                     shorter = conversation.say(replace(shorter, tried=talk.tried[:-1]), talk.tried[-1])
                 talk = replace(shorter, exchanges=talk.exchanges, plan=talk.plan, looks=talk.looks)
 
-    def shorten(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
+    def _shorten(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
         """Shortens reasons for the log, and takes keys out of them."""
         some = (why if len(why) <= _LONG else f"{why[: _LONG - 1]}…" for why in reasons[:_REASONS])
-        return tuple(map(self.scrub, some))
+        return tuple(map(self.run.role_models.scrub, some))
+
+    # -- its record ---------------------------------------------------------------------------
+
+    def propose(self, attempt: int, proposal: Proposal) -> None:
+        propose(self.run, self.project, self.step, attempt, proposal)
+
+    def tell_beginning(self, phase: str = "") -> None:
+        most = self.earlier + self.most
+        self.run.watch(StepBegan(self.step, self.role.name, self.model.name, most, phase))
+
+    def tell_end(self, outcome: str, why: str = "") -> None:
+        self.run.watch(StepEnded(self.step, self.role.name, outcome, why, **as_tokens(self.model.usage)))
 
 
-@contextmanager
-def undo_when_interrupted(set_back: Callable[[], object]) -> Iterator[None]:
-    """Sets aside what is not accepted if something ends the step early, such as Ctrl-C."""
-    try:
-        yield
-    except BaseException:
-        with suppress(VerdigrisError):
-            set_back()
-        raise
+def begin_step(project: Project, driver: str, step: int, role: Role, tree: str) -> OpenStep:
+    """Records that a step begins on this tree, unless it is open already after a kill."""
+    commit = head(project.repo).commit or ""
+    open_ = project.state().machine.step
+    if open_ is None or (open_.driver, open_.step, open_.role) != (driver, step, role.name):
+        begun = StepBegun(step=step, role=role.name, commit=commit, tree=tree, driver=driver)
+        project.record(begun, sync=True)
+        open_ = project.state().machine.step
+    assert open_ is not None  # noqa: S101 - it was begun just now
+    return open_
+
+
+def propose(run: RoleRun, project: Project, step: int, attempt: int, proposal: Proposal) -> None:
+    """Records a proposal before any edit is written, without keys that a model may have repeated."""
+    document = run.role_models.scrub.document(to_json(proposal))
+    blob = project.workspace.blob(json.dumps(document, sort_keys=True).encode())
+    project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
+
+
+def read_proposal(project: Project) -> Proposal | None:
+    """The role's words about the edits of the open step, which are judged or accepted now."""
+    step = project.state().machine.step
+    data = project.workspace.blob_bytes(step.proposal) if step and step.proposal else None
+    return from_json(Proposal, json.loads(data)) if data else None
+
+
+def find_unproven(project: Project, session: str, *, finished: bool) -> tuple[str, ...]:
+    """What is open although a run ended well: the suite lost a test since `session` began, for instance.
+
+    Roles try again what was set aside, and reports go to the tester. A red may wait unless it is `finished`.
+    """
+    facts = replace(gather_work(project, session), aside={}, bugs=())
+    return tuple(find_open(facts if finished else replace(facts, reds={}, claims=())))
+
+
+@value
+class RunEnd:
+    """How a run of a driver ends."""
+
+    outcome: str
+    why: str = ""
+    next: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,10 +222,18 @@ class RoleRun:
     watch: Watcher
     """Keys are taken out of what it is told."""
 
-    def attempts(self, project: Project, role: Role, step: int, most: int) -> Attempts:
-        metered = self.meter.meter_model(self.role_models.model(role.name, step), step, role)
-        log = StepLog(self.keeper, step, role, metered)
-        return Attempts(project, metered, log, most, self.watch, self.role_models.scrub)
+    def play(
+        self,
+        project: Project,
+        role: Role,
+        step: int,
+        most: int,
+        judge: Callable[[EditPlan | RoleStop, int, Seen], Done | Bad],
+        set_back: Callable[[str], None],
+    ) -> Play[Done]:
+        model = self.meter.meter_model(self.role_models.model(role.name, step), step, role)
+        log = StepLog(self.keeper, step, role, model)
+        return Play(self, project, role, step, most, judge, set_back, model, log)
 
     def tell_end(self, ended: RunEnded) -> RunEnded:
         """Tells the end of a run, with what it used."""
@@ -152,7 +241,7 @@ class RoleRun:
             if recording.drift:
                 self.watch(Noted(recording.drift))
         usage = self.meter.usage
-        found = replace(
+        ended = replace(
             ended,
             tokens=self.meter.tokens,
             cached=usage.cached,
@@ -160,8 +249,8 @@ class RoleRun:
             prefix=round(self.meter.prefix, 4),
             cost=self.meter.cost,
         )
-        self.watch(found)
-        return found
+        self.watch(ended)
+        return ended
 
 
 @contextmanager
@@ -179,6 +268,6 @@ def open_roles(
         team, settings, root=root, record=record, notice=lambda why: watch(Delayed(why)), optional=optional
     )
     with role_models:
-        told = scrub_events(watch, role_models.scrub)
-        meter = Meter(settings.tokens, told, settings.prices)
-        yield RoleRun(role_models, StepRecords(root, role_models.scrub), meter, told)
+        scrubbed = scrub_events(watch, role_models.scrub)
+        meter = Meter(settings.tokens, scrubbed, settings.prices)
+        yield RoleRun(role_models, StepRecords(root, role_models.scrub), meter, scrubbed)

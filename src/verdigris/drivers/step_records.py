@@ -131,17 +131,19 @@ class StepRecords:
 class Proposal:
     """A role's words about its edits; recorded before the edits are written."""
 
-    type: str
-    subject: str
-    rationale: str
+    type: str = ""
+    subject: str = ""
+    rationale: str = ""
     intents: Mapping[str, str] = field(default_factory=dict)
     """Path → the purpose of the change."""
     reds: Mapping[str, str] = field(default_factory=dict)
-    """Of the implementor: test id → its failure."""
+    """Of the coder: test id → its failure."""
     because: str = ""
-    """Of a tester whose test was sent back: the implementor's reason."""
+    """Of a tester whose test was sent back: the coder's reason."""
     points: tuple[int, ...] = ()
     """Of the tester: the points of the kata that the test covers."""
+    improvement: str = ""
+    lesson: str = ""
 
 
 @value

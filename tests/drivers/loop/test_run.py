@@ -410,7 +410,7 @@ def test_a_run_in_which_the_suite_lost_a_test_is_not_a_good_end(
 ) -> None:
     """No role gets that far here; what is compared is tried in tests/turns/test_completion.py."""
     lost = WorkFacts(losses=("tests/test_port.py::test_first: it is gone",), reds={"t": "the next step's"})
-    monkeypatch.setattr("verdigris.drivers.loop.run.gather_work", lambda *_: lost)
+    monkeypatch.setattr("verdigris.drivers.play.gather_work", lambda *_: lost)
     ended = world.run(1)
     assert (ended.outcome, EXIT_CODES[LoopOutcome(ended.outcome)]) == ("not-proven", 8)
     assert ended.why == "the suite lost something: tests/test_port.py::test_first: it is gone"

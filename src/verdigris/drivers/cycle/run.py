@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import PASS, Stage
-from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced
-from verdigris.drivers.cycle.stage_play import StagePlay, set_back
+from verdigris.drivers.cycle.stage_play import play_stage, set_back
 from verdigris.drivers.cycle.stages import advance, freeze, resume, start
 from verdigris.drivers.cycle.tasks import ROLE_OF, VALIDATOR, step_of
 from verdigris.drivers.cycle.validation.judgement import validate
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told
+from verdigris.drivers.play import REPLAY, RunEnd
 from verdigris.drivers.specs.spec import read_spec
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.teams import CYCLE
@@ -34,13 +34,6 @@ if TYPE_CHECKING:
 
 DONE, STOPPED, REFUSED, WAITING, BUDGET = "cycle-done", "stopped", "refused", "waiting", "budget-used-up"
 _NOBODY = "the kernel's checks"
-
-
-@value
-class CycleEnd:
-    outcome: str
-    why: str
-    next: str
 
 
 class CycleRun:
@@ -62,16 +55,16 @@ class CycleRun:
             while ended is None:
                 ended = self._play()
         except BudgetUsedUp as used:
-            ended = CycleEnd(BUDGET, str(used), "`tdd cycle run` takes it up again")
+            ended = RunEnd(BUDGET, str(used), "`tdd cycle run` takes it up again")
         return self._tell_end(ended)
 
-    def _begin(self, spelling: str, cwd: Path) -> CycleEnd | Deny | None:
+    def _begin(self, spelling: str, cwd: Path) -> RunEnd | Deny | None:
         state = self._project.state()
         path = canonical(self._project.root, spelling, cwd=cwd).path
         last = state.cycle
         if last is not None and not last.open and last.spec_path == path and self._is_as_proven(last):
             again = f"`tdd cycle start {last.spec_path}` begins another cycle on it"
-            return CycleEnd(DONE, f"{last.spec_id} is implemented: {last.evidence}", again)
+            return RunEnd(DONE, f"{last.spec_id} is implemented: {last.evidence}", again)
         resumed = last is not None and last.open and last.spec_path == path
         if not resumed:
             started = start(self._project, spelling, cwd=cwd)
@@ -89,14 +82,14 @@ class CycleRun:
 
     # -- one stage ----------------------------------------------------------------------------
 
-    def _play(self) -> CycleEnd | None:
+    def _play(self) -> RunEnd | None:
         """Plays the open stage; returns the end of the run, if it ends."""
         state = self._project.state()
         cycle = state.cycle
         if cycle is None or not cycle.open:
-            return CycleEnd(DONE, "", "review the code, then activate what the line ACTIVATE names")
+            return RunEnd(DONE, "", "review the code, then activate what the line ACTIVATE names")
         if cycle.stopped:
-            return CycleEnd(STOPPED, cycle.stopped, f"{next_step(cycle)}; then `tdd cycle run` goes on")
+            return RunEnd(STOPPED, cycle.stopped, f"{next_step(cycle)}; then `tdd cycle run` goes on")
         if denial := deny_misplaced(self._project, cycle):
             return _as_refused(denial)
         step = step_of(self._project, cycle)
@@ -119,24 +112,20 @@ class CycleRun:
                 return _as_refused(opened)
         if human:
             following = next_step(cycle, turn=self._project.state().turn is not None)
-            return CycleEnd(WAITING, f"the {role} is a person", f"{following}; then `tdd cycle run` goes on")
+            return RunEnd(WAITING, f"the {role} is a person", f"{following}; then `tdd cycle run` goes on")
         return self._ask_model(project, cycle, step)
 
-    def _ask_model(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
-        role, before = ROLE_OF[cycle.stage], self._open.meter.usage
-        model = self._open.role_models.model(role.name, step)
-        self._watch(StepBegan(step, role.name, model.name, self._open.settings.attempts))
-        done = StagePlay(self._open, project, cycle, step).take()
-        self._cost = self._open.meter.usage.since(before)
+    def _ask_model(self, project: Project, cycle: Cycle, step: int) -> RunEnd | None:
+        done, self._cost = play_stage(self._open, project, cycle, step)
         if cycle.stage is Stage.GREEN and not _is_stopped(done):
             return _end_if_refused(done)  # accepted code is told with its commit
         return self._tell_stage(cycle, step, done)
 
-    def _validate_alone(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
+    def _validate_alone(self, project: Project, cycle: Cycle, step: int) -> RunEnd | None:
         self._watch(StepBegan(step, VALIDATOR.name, _NOBODY, 1))
         return self._tell_stage(cycle, step, validate(project))
 
-    def _complete(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
+    def _complete(self, project: Project, cycle: Cycle, step: int) -> RunEnd | None:
         done = advance(project)
         return self._tell_stage(cycle, step, done) or self._tell_verb(done)
 
@@ -163,14 +152,14 @@ class CycleRun:
             )
         )
         if replay:
-            self._watch(Noted("this is a replay: the answers come from a recording, the verdicts do not"))
+            self._watch(Noted(REPLAY))
 
-    def _tell_verb(self, done: CycleStep | Deny) -> CycleEnd | None:
+    def _tell_verb(self, done: CycleStep | Deny) -> RunEnd | None:
         if isinstance(done, CycleStep):
             self._watch(Told(done.said))
         return _end_if_refused(done)
 
-    def _tell_stage(self, cycle: Cycle, step: int, done: CycleStep | Deny) -> CycleEnd | None:
+    def _tell_stage(self, cycle: Cycle, step: int, done: CycleStep | Deny) -> RunEnd | None:
         """Tells how a stage ended, and returns the end of the run if it was refused.
 
         `cycle`: as the stage began.
@@ -214,7 +203,7 @@ class CycleRun:
         paths = [path for path in changed if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
         return workspace.diff(start, tree, paths) if paths else ""
 
-    def _tell_end(self, ended: CycleEnd) -> RunEnded:
+    def _tell_end(self, ended: RunEnd) -> RunEnded:
         since = f"{self._first_commit}..HEAD" if self._first_commit else "HEAD..HEAD"
         commits = git(self._project.root, "log", "--reverse", "--format=%H", since).out.split()
         return self._open.tell_end(
@@ -222,11 +211,11 @@ class CycleRun:
         )
 
 
-def _as_refused(denial: Deny) -> CycleEnd:
-    return CycleEnd(REFUSED, denial.reason, denial.next)
+def _as_refused(denial: Deny) -> RunEnd:
+    return RunEnd(REFUSED, denial.reason, denial.next)
 
 
-def _end_if_refused(done: CycleStep | Deny) -> CycleEnd | None:
+def _end_if_refused(done: CycleStep | Deny) -> RunEnd | None:
     return _as_refused(done) if isinstance(done, Deny) else None
 
 

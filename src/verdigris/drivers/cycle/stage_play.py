@@ -26,7 +26,7 @@ from verdigris.drivers.edits import (
     settle_edits,
     write_changes,
 )
-from verdigris.drivers.play import Exhausted, RoleRun, open_roles, undo_when_interrupted
+from verdigris.drivers.play import Exhausted, RoleRun, open_roles
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.teams import CYCLE
@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     from verdigris.drivers.cycle.settings import CycleSettings
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.happenings import Watcher
+    from verdigris.drivers.play import Play
+    from verdigris.models.protocol import Usage
     from verdigris.models.roles import Role
+    from verdigris.models.roles.context import Material
+    from verdigris.models.roles.prompt import Task
     from verdigris.storage.project import Project
 
 _PLACE = re.compile(r"([^\s:`]+:\d+)`?\s*(?:—|–|-+|:)?\s*(.*)", re.DOTALL)
@@ -99,92 +103,89 @@ def _paths_of_stage(project: Project, cycle: Cycle) -> frozenset[str]:
     return frozenset(path for one in edits for path in one.data.get("paths", ()))
 
 
-class StagePlay:
-    def __init__(self, open_: OpenRun, project: Project, cycle: Cycle, step: int) -> None:
-        self._open, self._project, self._cycle, self._step = open_, project, cycle, step
-        self._role = ROLE_OF[cycle.stage]
-        self._attempts = open_.attempts(project, self._role, step, open_.settings.attempts)
-        self._log = self._attempts.log
+def play_stage(run: OpenRun, project: Project, cycle: Cycle, step: int) -> tuple[CycleStep | Deny, Usage]:
+    """Lets a model play the stage, and counts its tokens; if the cycle stopped, its state says why."""
+    role, stage = ROLE_OF[cycle.stage], StageAnswers(run, project, cycle)
+    play: Play[CycleStep | Deny] = run.play(
+        project, role, step, run.settings.attempts, stage.judge, stage.set_back
+    )
+    play = replace(play, reopen=stage.reopen, interrupted="the run was interrupted")
+    play.tell_beginning()
 
-    def take(self) -> CycleStep | Deny:
-        """Plays the stage; if the cycle stopped for a person, its state says why."""
-        with undo_when_interrupted(lambda: set_back(self._project, self._cycle, "the run was interrupted")):
-            return self._ask()
+    def show() -> tuple[Material, Task]:
+        tree, budget = project.workspace.snapshot(), run.settings.prompt_tokens
+        return material_of(project, cycle, tree, budget), task_of(project, cycle, step)
 
-    def _ask(self) -> CycleStep | Deny:
-        project, cycle = self._project, self._cycle
-        set_back(project, cycle, "the run was interrupted")
-        material = material_of(
-            project, cycle, project.workspace.snapshot(), self._open.settings.prompt_tokens
-        )
-        done: CycleStep | Deny | Exhausted = self._attempts.make(
-            material, task_of(project, cycle, self._step), self._carry_out, self._begin_again
-        )
-        if isinstance(done, Exhausted):
-            tried = f"no answer of the {self._role} was accepted in {self._open.settings.attempts} attempts"
-            return self._stop(f"{tried}: {done.why}")
-        if isinstance(done, Deny):
-            self._log.record_end(outcome="refused", why=done.reason)
-        else:
-            self._log.record_end(outcome="done", why="; ".join(done.said))
-        return done
+    done = play.take(show)
+    if isinstance(done, Exhausted):
+        tried = f"no answer of the {role} was accepted in {run.settings.attempts} attempts"
+        done = stage.stop(f"{tried}: {done.why}")
+    elif isinstance(done, Deny):
+        play.log.record_end(outcome="refused", why=done.reason)
+    else:
+        play.log.record_end(outcome="done", why="; ".join(done.said))
+    return done, play.model.usage
 
-    def _stop(self, why: str) -> CycleStep:
-        stopped = CycleStopped(cycle=self._cycle.id, why=self._open.role_models.scrub(why))
-        self._project.record(stopped, sync=True)
-        return report_step(self._project, stopped.why)
 
-    # -- an answer ----------------------------------------------------------------------------
+@dataclass(frozen=True)
+class StageAnswers:
+    """Carries out what the role of a stage answers, by the verbs of the cycle."""
 
-    def _carry_out(self, got: EditPlan | RoleStop, _: int, seen: Seen) -> CycleStep | Deny | Bad:
+    run: OpenRun
+    project: Project
+    cycle: Cycle
+
+    def judge(self, got: EditPlan | RoleStop, _: int, seen: Seen) -> CycleStep | Deny | Bad:
         match got:
             case RoleStop(say=Say.TEST_IS_WRONG):
                 return self._report_bug(got.reason)
             case RoleStop(say=Say.SPEC_IS_WRONG):
-                return self._stop(f"the {self._role} says that the spec is wrong: {got.reason}")
-            case RoleStop():
-                return self._judge(got)
+                role = ROLE_OF[self.cycle.stage]
+                return self.stop(f"the {role} says that the spec is wrong: {got.reason}")
+            case RoleStop():  # the validator's verdict, on top of the kernel's own checks
+                for path, data in got.changes.items():
+                    write_whole(self.project.root / HOLDOUT / path, data)
+                return validate(self.project, GivenVerdict(got.say.value, got.findings))
         return self._judge_edits(got, seen)
 
-    def _judge(self, got: RoleStop) -> CycleStep | Deny:
-        """Takes the validator's verdict on top of the kernel's own checks."""
-        for path, data in got.changes.items():
-            write_whole(self._project.root / HOLDOUT / path, data)
-        return validate(self._project, GivenVerdict(got.say.value, got.findings))
+    def stop(self, why: str) -> CycleStep:
+        stopped = CycleStopped(cycle=self.cycle.id, why=self.run.role_models.scrub(why))
+        self.project.record(stopped, sync=True)
+        return report_step(self.project, stopped.why)
 
     def _report_bug(self, reason: str) -> CycleStep | Deny:
         """Reports the place that the coder names; if that is no test, the first test that is still red."""
-        project = self._project
+        project = self.project
         found = _PLACE.search(reason)
-        left = [test for test in self._cycle.tests if test not in self._cycle.green]
+        left = [test for test in self.cycle.tests if test not in self.cycle.green]
         tries = [((found[1],), found[2] or reason)] if found else []
         for places, why in (*tries, (tuple(left[:1]), reason)):
             with suppress(UserError):
-                reported = report_bug(project, places, self._open.role_models.scrub(why), cwd=project.root)
+                reported = report_bug(project, places, self.run.role_models.scrub(why), cwd=project.root)
                 if isinstance(reported, Deny):
                     return reported
                 return report_step(project, f"test-bug {reported.bug}: {', '.join(reported.places)} — {why}")
-        return self._stop(f"the coder says that a test is wrong: {reason}")
+        return self.stop(f"the coder says that a test is wrong: {reason}")
 
     def _judge_edits(self, plan: EditPlan, seen: Seen) -> CycleStep | Bad:
-        project, start = self._project, self._project.workspace.snapshot()
+        project, start = self.project, self.project.workspace.snapshot()
+        judge = ROLE_OF[self.cycle.stage].judge
         if (bad := write_changes(project, plan.changes)) is not None:
             return bad
-        if self._role.judge == "settlement":
+        if judge == "settlement":
             return settle_edits(project, seen) or report_step(project, "the frozen tests are accepted")
-        if self._role.judge == "red" and (bad := format_changes(project, start) or run_linters(project)):
+        if judge == "red" and (bad := format_changes(project, start) or run_linters(project)):
             return bad
         done = advance(project)
-        if isinstance(done, Deny):
-            return refuse(done)
-        return done
+        return refuse(done) if isinstance(done, Deny) else done
 
-    def _begin_again(self, why: str) -> Deny | None:
-        """Sets the tree back for the next attempt; in the green stage opens a new turn."""
-        project = self._project
-        cycle = project.state().open_cycle or self._cycle
-        set_back(project, cycle, why)
-        if cycle.stage is not Stage.GREEN or project.state().turn is not None:
+    def set_back(self, why: str) -> None:
+        set_back(self.project, self.project.state().open_cycle or self.cycle, why)
+
+    def reopen(self) -> Deny | None:
+        """In the green stage, opens a turn for the next attempt."""
+        state = self.project.state()
+        if (state.open_cycle or self.cycle).stage is not Stage.GREEN or state.turn is not None:
             return None
-        opened = resume(project, "")
+        opened = resume(self.project, "")
         return opened if isinstance(opened, Deny) else None

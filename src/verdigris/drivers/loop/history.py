@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import Event, decode
 from verdigris.core.value import value
 from verdigris.drivers.loop import events as e
+from verdigris.drivers.play import RunEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -321,13 +322,6 @@ EXIT_CODES = {
 }
 
 
-@value
-class LoopEnd:
-    outcome: LoopOutcome
-    why: str
-    next: str
-
-
 def pause_reason(state: ProgramState) -> str:
     """Why the program stops itself after its last iteration; empty: it goes on."""
     last = state.iterations[-1] if state.iterations else None
@@ -345,10 +339,10 @@ def pause_reason(state: ProgramState) -> str:
     return ""
 
 
-def end_of_pause(name: str, reason: str) -> LoopEnd:
+def end_of_pause(name: str, reason: str) -> RunEnd:
     """The end of a run whose program is paused."""
     following = f"look at `tdd loop status {name}`, then `tdd loop resume {name}`"
     if reason.startswith("td-stuck"):
-        return LoopEnd(LoopOutcome.BLOCKED, reason, following)
+        return RunEnd(LoopOutcome.BLOCKED, reason, following)
     stuck = ("consecutive errors", "plateau", "ci-", "stuck in CI")
-    return LoopEnd(LoopOutcome.STUCK if reason.startswith(stuck) else LoopOutcome.PAUSED, reason, following)
+    return RunEnd(LoopOutcome.STUCK if reason.startswith(stuck) else LoopOutcome.PAUSED, reason, following)

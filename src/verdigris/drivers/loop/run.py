@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ModelUnavailable
-from verdigris.core.policy.done import find_open
 from verdigris.drivers.budget import BudgetUsedUp, Spent, reached_limit
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.history import LoopEnd, LoopOutcome, accepted_metrics, end_of_pause, pause_reason
+from verdigris.drivers.loop.history import LoopOutcome, accepted_metrics, end_of_pause, pause_reason
 from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured
 from verdigris.drivers.loop.iteration.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
@@ -22,8 +21,9 @@ from verdigris.drivers.loop.open_program import BranchStuck, follow_base, is_ask
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
+from verdigris.drivers.play import RunEnd, find_unproven
 from verdigris.storage.log.log import now_ms
-from verdigris.turns.completion import begin_session, gather_work
+from verdigris.turns.completion import begin_session
 
 if TYPE_CHECKING:
     from verdigris.drivers.budget import Limits
@@ -59,30 +59,29 @@ class LoopRun:
                 self._iterate()
                 ended = self._check()
         except BudgetUsedUp as used:
-            ended = LoopEnd(LoopOutcome.LIMIT, str(used), self._again)
+            ended = RunEnd(LoopOutcome.LIMIT, str(used), self._again)
         except BranchStuck as stuck:
-            ended = LoopEnd(LoopOutcome.BLOCKED, stuck.message, stuck.hint or self._again)
+            ended = RunEnd(LoopOutcome.BLOCKED, stuck.message, stuck.hint or self._again)
         except (OutOfReach, ModelUnavailable) as gone:
-            ended = LoopEnd(LoopOutcome.INFRASTRUCTURE, str(gone), self._again)
+            ended = RunEnd(LoopOutcome.INFRASTRUCTURE, str(gone), self._again)
         self._keeper.write()
         return self._tell_end(self._prove(ended))
 
-    def _prove(self, ended: LoopEnd) -> LoopEnd:
+    def _prove(self, ended: RunEnd) -> RunEnd:
         """A good end is one only if the suite has lost nothing since the run began."""
         if ended.outcome not in {LoopOutcome.COMPLETED, LoopOutcome.LIMIT} or not self._commits:
             return ended
-        facts = gather_work(self._open.project, self._session)
-        left = find_open(replace(facts, reds={}, claims=(), aside={}, bugs=()))
+        left = find_unproven(self._open.project, self._session, finished=False)
         if not left:
             return ended
         following = "put back what is lost; only a person gives a test up: `tdd revise`"
-        return LoopEnd(LoopOutcome.UNPROVEN, "; ".join(left), following)
+        return RunEnd(LoopOutcome.UNPROVEN, "; ".join(left), following)
 
     @property
     def _again(self) -> str:
         return f"`tdd loop run {self._open.name}` goes on from here"
 
-    def _check(self) -> LoopEnd | None:
+    def _check(self) -> RunEnd | None:
         """What ends the run, if anything: the program's state, a request to stop, or a limit."""
         self._keeper.read()
         wanted = replace(self._program, target_metric=read_target(self._keeper.text, self._program))
@@ -90,15 +89,15 @@ class LoopRun:
         state = self._open.state()
         if state.completed:
             again = f"`tdd loop resume {state.name}` opens it again"
-            return LoopEnd(LoopOutcome.COMPLETED, state.completed, again)
+            return RunEnd(LoopOutcome.COMPLETED, state.completed, again)
         if state.paused:
             return end_of_pause(state.name, state.paused)
         if is_asked_to_stop(self._open.home.repo, state.name):
-            return LoopEnd(LoopOutcome.PAUSED, STOPPED, self._again)
+            return RunEnd(LoopOutcome.PAUSED, STOPPED, self._again)
         meter = self._open.meter
         spent = Spent(self._made, meter.tokens, meter.cost, time.monotonic() - self._began)
         if limit := reached_limit(self._limits, spent, ITERATION):
-            return LoopEnd(LoopOutcome.LIMIT, limit, self._again)
+            return RunEnd(LoopOutcome.LIMIT, limit, self._again)
         return None
 
     # -- one iteration ------------------------------------------------------------------------
@@ -188,8 +187,8 @@ class LoopRun:
             )
         )
 
-    def _tell_end(self, ended: LoopEnd) -> RunEnded:
+    def _tell_end(self, ended: RunEnd) -> RunEnded:
         commits, name = tuple(self._commits), self._open.name
         return self._open.tell_end(
-            RunEnded(str(ended.outcome), ended.why, self._made, commits, following=ended.next, program=name)
+            RunEnded(ended.outcome, ended.why, self._made, commits, following=ended.next, program=name)
         )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError, UserError
-from verdigris.core.events import Committing, StepProposed
-from verdigris.core.records import from_json, to_json
+from verdigris.core.events import Committing
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
@@ -18,8 +16,9 @@ from verdigris.drivers.edits import accepted_suite, oracle_of
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.history import REFACTORER, TESTER
 from verdigris.drivers.machine.open_machine import is_taken_back
+from verdigris.drivers.play import read_proposal
 from verdigris.drivers.private_worktree import ancestor, is_same_commit, ref
-from verdigris.drivers.step_records import Proposal, Verified, message
+from verdigris.drivers.step_records import Verified, message
 from verdigris.models.roles.teams import MACHINE
 from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import OpenStep
     from verdigris.drivers.machine.history import MachineCommit, Position
     from verdigris.drivers.machine.open_machine import Machine
+    from verdigris.drivers.step_records import Proposal
     from verdigris.storage.project import Project
 
 
@@ -56,14 +56,6 @@ def open_step(project: Project) -> OpenStep:
     return step
 
 
-def propose(machine: Machine, project: Project, attempt: int, proposal: Proposal) -> None:
-    """Records the proposal before any edit is written, without keys that a model may have repeated."""
-    said = machine.role_models.scrub.document(to_json(proposal))
-    blob = project.workspace.blob(json.dumps(said, sort_keys=True).encode())
-    step = open_step(project).step
-    project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
-
-
 def commit_step(machine: Machine, project: Project, found: Verified | None) -> StepCommit | CommitRefused:
     """`found`: of a tester's step. For the others the log has it, so that a resumed run says the same."""
     step = open_step(project)
@@ -73,7 +65,9 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
         for path in _changed_paths(project, step.tree, tree)
         if not path.startswith(f"{durable_files.TDD_FOLDER}/")
     )
-    proposal = _proposal(project, step)
+    proposal = read_proposal(project)
+    if proposal is None:
+        raise HarnessError("what the step proposed is not in the store.", hint="`tdd doctor` checks it")
     verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))
     role = MACHINE.role(step.role)
     text = machine.role_models.scrub(message(role, step.step, proposal, verified))
@@ -100,13 +94,6 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
 
 def _changed_paths(project: Project, old: str, new: str) -> list[str]:
     return [change.path for change in project.workspace.changes(old, new)] if old != new else []
-
-
-def _proposal(project: Project, step: OpenStep) -> Proposal:
-    data = project.workspace.blob_bytes(step.proposal) if step.proposal else None
-    if data is None:
-        raise HarnessError("what the step proposed is not in the store.", hint="`tdd doctor` checks it")
-    return from_json(Proposal, json.loads(data))
 
 
 def _gather_verified(project: Project, step: OpenStep, proposal: Proposal) -> Verified:

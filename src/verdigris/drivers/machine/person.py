@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import StepRefused
-from verdigris.core.fold import ACCEPTED
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
@@ -16,9 +15,10 @@ from verdigris.drivers.happenings import Refused, YourTurn
 from verdigris.drivers.judges.implementor import judge_implemented, open_reds
 from verdigris.drivers.judges.refactorer import judge_restructured, too_large
 from verdigris.drivers.judges.tester import judge_written_tests, test_texts_at
-from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
+from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
-from verdigris.drivers.machine.step import refuse_unfinished
+from verdigris.drivers.machine.step import is_accepted, refuse_unfinished
+from verdigris.drivers.play import propose
 from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
@@ -72,7 +72,7 @@ class HumanStep:
         self._person, self._notes = person, notes
 
     def take(self) -> Outcome | Waiting:
-        if open_step(self._project).verdict == ACCEPTED:
+        if is_accepted(self._project):
             done = self._commit(None)
             return done if isinstance(done, StepCommit) else Waiting(join_reasons(done.reasons))
         self._prepare()
@@ -169,7 +169,7 @@ class HumanStep:
             {},
             reds,
         )
-        propose(self._machine, self._project, 0, said)
+        propose(self._machine, self._project, self._position.step, 0, said)
 
     def _new_test(self) -> str:
         """The words of the new test's name."""

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
-from verdigris.core.policy.done import find_open
-from verdigris.core.value import replace, value
 from verdigris.drivers.budget import BudgetUsedUp, as_tokens
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
@@ -27,8 +25,8 @@ from verdigris.drivers.machine.history import (
 )
 from verdigris.drivers.machine.open_machine import list_dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
-from verdigris.drivers.machine.step import MachineStep, Outcome, material_of, notes_for, unshown_points
-from verdigris.drivers.play import Exhausted
+from verdigris.drivers.machine.step import Outcome, notes_for, play_step, unshown_points
+from verdigris.drivers.play import REPLAY, UNPROVEN, Exhausted, RunEnd, find_unproven
 from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
@@ -37,7 +35,7 @@ from verdigris.models.roles.prompt import told_kata
 from verdigris.models.roles.teams import MACHINE
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
-from verdigris.turns.completion import begin_session, gather_work
+from verdigris.turns.completion import begin_session
 from verdigris.turns.git import committed_tree
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import close_bug, report_bug
@@ -47,15 +45,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.person import Person
 
 STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
-UNPROVEN = "not-proven"
-"""The steps were made, and something is open: the suite lost a test, for instance."""
 AGAIN = "`tdd run` takes it up again"
-
-
-@value
-class RunResult:
-    outcome: str
-    why: str = ""
 
 
 def where(machine: Machine) -> Position:
@@ -95,19 +85,19 @@ class MachineRun:
         """The name under which the start of the run is recorded."""
         return f"machine-{self._machine.project.state().machine.runs}"
 
-    def _until(self, last: int) -> RunResult:
+    def _until(self, last: int) -> RunEnd:
         try:
             while (now := where(self._machine)).step <= last:
                 ended = self._step(now)
                 if ended is not None:
                     return ended
         except BudgetUsedUp as used:
-            return RunResult(BUDGET, str(used))
-        return RunResult(STEPS)
+            return RunEnd(BUDGET, str(used))
+        return RunEnd(STEPS)
 
     # -- one step -----------------------------------------------------------------------------
 
-    def _step(self, now: Position) -> RunResult | None:
+    def _step(self, now: Position) -> RunEnd | None:
         """Makes the step; returns a result if it ends the run."""
         machine, player = self._machine, self._machine.settings.player(now.role.name)
         self._begin(now)
@@ -121,9 +111,9 @@ class MachineRun:
         if player.human:
             taken = HumanStep(machine, now, self._person, notes).take()
             if isinstance(taken, Waiting):
-                return RunResult(WAITING, taken.why)
+                return RunEnd(WAITING, taken.why)
         else:
-            taken = MachineStep(machine, now, material_of(machine), notes).take()
+            taken = play_step(machine, now, notes)
         self._steps += 1
         self._cost = machine.meter.usage.since(before)
         return self._conclude(now, taken)
@@ -169,7 +159,7 @@ class MachineRun:
 
     # -- how it ends --------------------------------------------------------------------------
 
-    def _conclude(self, now: Position, taken: Outcome) -> RunResult | None:
+    def _conclude(self, now: Position, taken: Outcome) -> RunEnd | None:
         match taken:
             case StepCommit():
                 self._commits.append(taken.commit)
@@ -244,13 +234,13 @@ class MachineRun:
             report_bug(project, list(dict.fromkeys(wrong)), why, cwd=project.root)
         self._record_passed(now, SENT_BACK, why)
 
-    def _record_stop(self, now: Position, outcome: str, why: str) -> RunResult:
+    def _record_stop(self, now: Position, outcome: str, why: str) -> RunEnd:
         self._machine.project.record(
             StepStopped(step=now.step, role=now.role.name, outcome=outcome, why=why), sync=True
         )
         self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, **as_tokens(self._cost)))
         self._done = outcome == DONE
-        return RunResult(outcome, why)
+        return RunEnd(outcome, why)
 
     def _squash(self, now: Position) -> None:
         if self._machine.settings.squash != "cycle":
@@ -282,7 +272,7 @@ class MachineRun:
             RunBegan(first, last, resumed, str(machine.project.root), machine.branch, roles, replay)
         )
         if replay:
-            machine.watch(Noted("this is a replay: the answers come from a recording, the verdicts do not"))
+            machine.watch(Noted(REPLAY))
         if machine.is_sandboxed and (why := hindrance(machine.home, machine.branch, "HEAD")):
             machine.watch(
                 Noted(f"{machine.branch} will not follow: {why}; the machine builds on what is committed")
@@ -294,16 +284,14 @@ class MachineRun:
         if machine.settings.coverage_guard and (why := why_unmeasured(machine.project)):
             machine.watch(Noted(why))
 
-    def _prove(self, ended: RunResult) -> RunResult:
+    def _prove(self, ended: RunEnd) -> RunEnd:
         """A good end is one only if the suite has lost nothing; a red may wait for the next step."""
         if ended.outcome not in {STEPS, DONE}:
             return ended
-        facts = gather_work(self._machine.project, self._session)
-        facts = replace(facts, aside={}, bugs=())  # roles try again, and reports go to the tester
-        left = find_open(facts if ended.outcome == DONE else replace(facts, reds={}, claims=()))
-        return RunResult(UNPROVEN, "; ".join(left)) if left else ended
+        left = find_unproven(self._machine.project, self._session, finished=ended.outcome == DONE)
+        return RunEnd(UNPROVEN, "; ".join(left)) if left else ended
 
-    def _report_end(self, ended: RunResult) -> RunEnded:
+    def _report_end(self, ended: RunEnd) -> RunEnded:
         ended = self._prove(ended)
         if ended.outcome not in {BUDGET, WAITING}:
             self._machine.project.record(MachineEnded(outcome=ended.outcome, why=ended.why), sync=True)
@@ -330,5 +318,5 @@ _FOLLOWING = {
 }
 
 
-def _next_move(ended: RunResult) -> str:
+def _next_move(ended: RunEnd) -> str:
     return _FOLLOWING.get(ended.outcome, "decide what is right, change the kata or the test, then `tdd run`")

@@ -13,9 +13,9 @@ from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.machine import history
-from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
+from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, TESTER
-from verdigris.drivers.play import Exhausted, undo_when_interrupted
+from verdigris.drivers.play import Exhausted
 from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.machine.history import Position
     from verdigris.drivers.machine.open_machine import Machine
+    from verdigris.drivers.play import Play
     from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
-    from verdigris.turns import git
 
 
 _CAME_BACK = """\
@@ -113,110 +113,81 @@ def list_points(points: Sequence[str]) -> str:
     return ", ".join(points[:_MOST]) + more
 
 
-class MachineStep:
-    """A step of a role that a model plays."""
+def play_step(machine: Machine, now: Position, notes: tuple[str, ...]) -> Outcome:
+    """Lets a model play the step. Accepted edits that a kill left behind are committed first."""
+    project = machine.project_for(now.role)
 
-    def __init__(
-        self, machine: Machine, position: Position, material: Material, notes: tuple[str, ...]
-    ) -> None:
-        self._machine, self._position, self._role = machine, position, position.role
-        self._project = machine.project_for(position.role)
-        most = machine.settings.attempts
-        self._attempts = machine.attempts(self._project, position.role, position.step, most)
-        self._log = self._attempts.log
-        self._material, self._notes = material, notes
-
-    def take(self) -> Outcome:
-        with undo_when_interrupted(lambda: self._back("the step was interrupted")):
-            return self._make_step()
-
-    def _make_step(self) -> Outcome:
-        if self._is_accepted():
-            done = self._commit(None)
-            if isinstance(done, StepCommit):
-                return done
-            self._notes = (*self._notes, done.said)
-        else:
-            self._back("the step was interrupted")
-        return self._converse()
-
-    def _is_accepted(self) -> bool:
-        return open_step(self._project).verdict == ACCEPTED
-
-    def _converse(self) -> Outcome:
-        return self._attempts.make(self._material, self._task(), self._judge_answer, self._back)
-
-    def _judge_answer(
-        self, got: EditPlan | RoleStop, attempt: int, seen: Seen
-    ) -> StepCommit | RoleStop | Bad:
-        if isinstance(got, EditPlan):
-            return self._carry_out(got, attempt, seen)
-        return refuse_unfinished(self._project, got) or self._log_stop(got)
-
-    def _task(self) -> Task:
-        now = self._position
-        if self._role is CODER:
-            return Task(self._role, now.step, describe_reds(open_reds(self._project, now.tests)), self._notes)
-        words = read_standing(self._project).words
-        returned = self._role is TESTER and bool(now.finding)
-        return Task(self._role, now.step, (), self._notes, words, returned)
-
-    # -- the edits ----------------------------------------------------------------------------
-
-    def _carry_out(self, plan: EditPlan, attempt: int, seen: Seen) -> StepCommit | Bad:
-        reds = (
-            dict(map(summarise_red, open_reds(self._project, self._position.tests)))
-            if self._role is CODER
-            else {}
-        )
-        because = self._position.finding if self._role is TESTER else ""
-        intents = dict(plan.intents)
-        said = Proposal(plan.type, plan.subject, plan.rationale, intents, reds, because, plan.points)
-        propose(self._machine, self._project, attempt, said)
-        found = self._judge_edits(plan, seen)
-        return found if isinstance(found, Bad) else self._commit(found)
-
-    def _judge_edits(self, plan: EditPlan, seen: Seen) -> Verified | Bad | None:
-        """None: accepted; the log has the details."""
-        start = open_step(self._project).tree
-        changes = rebase_changes(self._project, start, plan.changes)
-        if self._is_accepted() or self._role.judge == "refactor":
-            return judge_refactoring(self._project, self._machine.settings, changes, seen)
-        if self._role.judge == "red":
-            settings = self._machine.settings
-            return judge_tests(self._project, settings, replace(plan, changes=changes), start, seen)
-        meant = replace(plan, changes=changes)
-        return judge_implementation(
-            self._project, self._machine.settings, self._machine.kata(), meant, self._position.tests, seen
-        )
-
-    def _commit(self, found: Verified | None) -> StepCommit | Bad:
-        match commit_step(self._machine, self._project, found):
-            case StepCommit() as done:
-                self._log.record_end(
-                    outcome="committed",
-                    verdict=done.verdict,
-                    commit=done.commit,
-                    subject=done.subject,
-                    concerns=list(done.concerns),
-                )
-                return done
-            case refused:
-                return _by_hook(refused)
-
-    def _back(self, why: str) -> None:
+    def set_back(why: str) -> None:
         """Goes back to the step's start; accepted edits stay until they are committed."""
-        step = open_step(self._project)
-        lay_back(self._project, step.rest or step.tree, f"step {step.step}, {step.role}: {why}")
+        step = open_step(project)
+        lay_back(project, step.rest or step.tree, f"step {step.step}, {step.role}: {why}")
 
-    def _log_stop(self, stop: RoleStop) -> RoleStop:
-        self._log.record_end(outcome=stop.say.value, why=stop.reason)
-        return replace(stop, reason=self._machine.role_models.scrub(stop.reason))
+    def judge(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> StepCommit | RoleStop | Bad:
+        if isinstance(got, RoleStop):
+            scrubbed = replace(got, reason=machine.role_models.scrub(got.reason))
+            return refuse_unfinished(project, got) or scrubbed
+        play.propose(attempt, _proposal(project, now, got))
+        found = _judge_edits(machine, project, now, got, seen)
+        return found if isinstance(found, Bad) else _commit(machine, project, found)
+
+    play: Play[StepCommit | RoleStop] = machine.play(
+        project, now.role, now.step, machine.settings.attempts, judge, set_back
+    )
+    done: Outcome | Bad | None = _commit(machine, project, None) if is_accepted(project) else None
+    if done is None or isinstance(done, Bad):
+        told = (*notes, done.said) if done is not None else notes
+        done = play.take(lambda: (material_of(machine), _task(project, now, told)))
+    match done:
+        case StepCommit():
+            play.log.record_end(
+                outcome="committed",
+                verdict=done.verdict,
+                commit=done.commit,
+                subject=done.subject,
+                concerns=list(done.concerns),
+            )
+        case RoleStop():
+            play.log.record_end(outcome=done.say.value, why=done.reason)
+    return done
 
 
-def _by_hook(refused: git.CommitRefused) -> Bad:
-    said = feedback.tool_failed(HOOK, HOOK, f"{refused.why}\n{refused.output}")
-    return Bad(said, (refused.why,), refused.output)
+def is_accepted(project: Project) -> bool:
+    return open_step(project).verdict == ACCEPTED
+
+
+def _task(project: Project, now: Position, notes: tuple[str, ...]) -> Task:
+    if now.role is CODER:
+        return Task(now.role, now.step, describe_reds(open_reds(project, now.tests)), notes)
+    returned = now.role is TESTER and bool(now.finding)
+    return Task(now.role, now.step, (), notes, read_standing(project).words, returned)
+
+
+def _proposal(project: Project, now: Position, plan: EditPlan) -> Proposal:
+    reds = dict(map(summarise_red, open_reds(project, now.tests))) if now.role is CODER else {}
+    because = now.finding if now.role is TESTER else ""
+    intents = dict(plan.intents)
+    return Proposal(plan.type, plan.subject, plan.rationale, intents, reds, because, plan.points)
+
+
+def _judge_edits(
+    machine: Machine, project: Project, now: Position, plan: EditPlan, seen: Seen
+) -> Verified | Bad | None:
+    """None: accepted; the log has the details."""
+    start, settings = open_step(project).tree, machine.settings
+    plan = replace(plan, changes=rebase_changes(project, start, plan.changes))
+    if is_accepted(project) or now.role.judge == "refactor":
+        return judge_refactoring(project, settings, plan.changes, seen)
+    if now.role.judge == "red":
+        return judge_tests(project, settings, plan, start, seen)
+    return judge_implementation(project, settings, machine.kata(), plan, now.tests, seen)
+
+
+def _commit(machine: Machine, project: Project, found: Verified | None) -> StepCommit | Bad:
+    done = commit_step(machine, project, found)
+    if isinstance(done, StepCommit):
+        return done
+    said = feedback.tool_failed(HOOK, HOOK, f"{done.why}\n{done.output}")
+    return Bad(said, (done.why,), done.output)
 
 
 def refuse_unfinished(project: Project, stop: RoleStop) -> Bad | None:

@@ -7,7 +7,7 @@ goes on where it was, and does nothing twice.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdigris.drivers.happenings import IterationBegan, Noted, PhaseBegan
@@ -31,7 +31,7 @@ from verdigris.drivers.loop.ci.acceptance import (
 )
 from verdigris.drivers.loop.history import CI_EXHAUSTED, LoopPhase, choose_iteration, next_phase
 from verdigris.drivers.loop.iteration.candidate import CandidateCommit, OutOfReach
-from verdigris.drivers.loop.iteration.phase_work import PhaseWork
+from verdigris.drivers.loop.iteration.phase_work import PhaseWork, proposal_of
 from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
 from verdigris.drivers.loop.open_program import is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_count
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from verdigris.models.roles.check import EditPlan
 
 
-_ATTEMPTS = 3
 _OUTPUT = 1_500
 """Tokens of CI's output that a role is shown."""
 
@@ -117,18 +116,17 @@ class CiCheck(PhaseWork):
             return judge_refactoring(project, self.open.settings, plan.changes, seen) or mend_event()
 
         def mend_event() -> Event:
-            said = step.proposal()
+            said = proposal_of(project)
             return self.choice_event(project.workspace.snapshot(), said.improvement, said.rationale)
 
-        step = self.step(REFACTORER, LoopPhase.ACCEPT, _ATTEMPTS, judge)
-        step = replace(step, number=step.number + attempt)
+        play = self.play(REFACTORER, LoopPhase.ACCEPT, judge, more=attempt)
         shown = put_fences(clip(failed.output, _OUTPUT))
         note = f"CI fails on this commit. Mend it and keep the behaviour; `improvement` names it:\n{shown}"
-        got = step.take(self.task(step, note=note), taken=mend_event)
+        got = self.take(play, LoopPhase.ACCEPT, taken=mend_event, note=note)
         if isinstance(got, Exhausted) or not isinstance(got, e.RefactorChosen) or not got.improvement:
             why = got.why if isinstance(got, Exhausted | e.RefactorChosen) else "a role stopped"
             return candidate.end(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
-        step.tell_end("ci-fix")
+        play.tell_end("ci-fix")
         self.open.record(got)
         return candidate.commit(f"CI fix {attempt}: {got.improvement}") or candidate.evaluate()
 

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from verdigris.core.events import StepBegun, StepProposed
 from verdigris.core.fold import ACCEPTED
-from verdigris.core.records import from_json, to_json
-from verdigris.core.value import replace, value
-from verdigris.drivers.budget import as_tokens
 from verdigris.drivers.edits import Bad, forbid
-from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnded
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import ERROR, REJECTED, RETRIES, LoopPhase
+from verdigris.drivers.loop.history import ERROR, REJECTED, RETRIES, LoopPhase, attempts_left
 from verdigris.drivers.loop.tasks import DRIVER, task_of
-from verdigris.drivers.play import Exhausted, undo_when_interrupted
-from verdigris.models.protocol import Usage
+from verdigris.drivers.play import Exhausted, begin_step, read_proposal
+from verdigris.drivers.step_records import Proposal
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.storage.log.log import now_ms
-from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verdigris.core.events import Event
-    from verdigris.core.state import OpenStep, Red
-    from verdigris.drivers.budget import Metered
+    from verdigris.core.state import Red
     from verdigris.drivers.edits import Seen
-    from verdigris.drivers.happenings import Happening
     from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
     from verdigris.drivers.loop.open_program import OpenProgram
+    from verdigris.drivers.play import Play
     from verdigris.models.roles import Role
+    from verdigris.models.roles.context import Material
     from verdigris.models.roles.prompt import Task
     from verdigris.storage.project import Project
 
@@ -53,117 +46,11 @@ _NUMBER = {
     LoopPhase.ACCEPT: 6,
 }
 _GREEN_AGAIN = 4
+_ATTEMPTS = 3
 
 
-@value
-class LoopProposal:
-    """A role's words about its edits."""
-
-    subject: str = ""
-    rationale: str = ""
-    improvement: str = ""
-    lesson: str = ""
-
-
-@dataclass(frozen=True)
-class RoleStep:
-    """One conversation with a role. `number` stays the same after a kill, so that a recording still fits."""
-
-    open: OpenProgram
-    project: Project
-    """The project as the role acts in it."""
-    role: Role
-    number: int
-    rest: str
-    """The tree at its start; a refused attempt goes back to it."""
-    most: int
-    """How many attempts it has."""
-    judge: Callable[[EditPlan, Seen], Event | Bad]
-    heed: Callable[[RoleStop], Event | Bad]
-    """Answers a role that stops instead of editing."""
-    refused: Callable[[int, Bad], None] = lambda _, __: None
-    phase: str = ""
-    earlier: int = 0
-    """Attempts of an earlier step at the same task; watchers count on from them."""
-    asked: list[Metered] = field(default_factory=list)
-    """Its model, once it was asked, for the tokens it used."""
-
-    def take(self, task: Task, *, taken: Callable[[], Event]) -> Event | Exhausted:
-        """`taken`: makes the result if the kernel had accepted the edits before a kill."""
-        step = self._begin()
-        if step.verdict == ACCEPTED:
-            return taken()
-        with undo_when_interrupted(lambda: self._set_back("the step was interrupted")):
-            got = self._ask(task)
-        if isinstance(got, Exhausted):
-            self.tell_end(EXHAUSTED, got.why)
-        return got
-
-    def _begin(self) -> OpenStep:
-        """Begins on the tree that the last step left, and sets aside what a killed attempt wrote."""
-        open_ = self.project.state().machine.step
-        if open_ is None or (open_.driver, open_.step, open_.role) != (DRIVER, self.number, self.role.name):
-            commit = head(self.project.repo).commit or ""
-            begun = StepBegun(
-                step=self.number, role=self.role.name, commit=commit, tree=self.rest, driver=DRIVER
-            )
-            self.project.record(begun, sync=True)
-        step = self.project.state().machine.step
-        assert step is not None  # noqa: S101 - it was begun just now
-        if step.verdict != ACCEPTED:
-            self._set_back("the step was interrupted")
-        return step
-
-    def _ask(self, task: Task) -> Event | Exhausted:
-        attempts = self.open.attempts(self.project, self.role, self.number, self.most)
-        most = self.earlier + self.most
-        self.open.watch(StepBegan(self.number, self.role.name, attempts.model.name, most, self.phase))
-        self.asked.append(attempts.model)
-        reports: list[bool] = []
-
-        def answer(got: EditPlan | RoleStop, seen: Seen) -> Event | Bad:
-            """A report in place of a lesson is sent back once; after that the lesson is left out."""
-            reports.append(is_report(got.lesson))
-            if reports == [True]:
-                return forbid(_NO_LESSON)
-            return self.heed(got) if isinstance(got, RoleStop) else self.judge(got, seen)
-
-        def carry_out(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> Event | Bad:
-            if isinstance(got, EditPlan):
-                self._propose(got, attempt)
-            done = answer(got, seen)
-            if isinstance(done, Bad):
-                self.refused(attempt, done)
-            return done
-
-        told = replace(attempts, watch=self._tell)
-        return told.make(self.open.material(self.rest), task, carry_out, self._set_back)
-
-    def _tell(self, happening: Happening) -> None:
-        if isinstance(happening, Attempted | Refused):
-            happening = replace(happening, attempt=happening.attempt + self.earlier)
-        self.open.watch(happening)
-
-    def _propose(self, plan: EditPlan, attempt: int) -> None:
-        """Records the proposal before any edit is written, without keys that a model may have repeated."""
-        said = LoopProposal(plan.subject, plan.rationale, plan.improvement, plan.lesson)
-        document = self.open.role_models.scrub.document(to_json(said))
-        blob = self.project.workspace.blob(json.dumps(document, sort_keys=True).encode())
-        self.project.record(StepProposed(step=self.number, attempt=attempt, proposal=blob), sync=True)
-
-    def _set_back(self, why: str) -> None:
-        lay_back(self.project, self.rest, f"step {self.number}, {self.role}: {why}")
-
-    def proposal(self) -> LoopProposal:
-        """The role's words about the edits that are judged or accepted now."""
-        step = self.project.state().machine.step
-        data = self.project.workspace.blob_bytes(step.proposal) if step and step.proposal else None
-        return from_json(LoopProposal, json.loads(data)) if data else LoopProposal()
-
-    def tell_end(self, outcome: str, why: str = "") -> None:
-        """Tells watchers the outcome; the event of the phase records it."""
-        used = sum((metered.usage for metered in self.asked), Usage())
-        self.open.watch(StepEnded(self.number, self.role.name, outcome, why, **as_tokens(used)))
+def proposal_of(project: Project) -> Proposal:
+    return read_proposal(project) or Proposal()
 
 
 @dataclass(frozen=True)
@@ -179,30 +66,79 @@ class PhaseWork:
         assert self.now.pinned is not None  # noqa: S101 - the phase follows from it
         return self.now.pinned
 
-    def step(
+    def play(
         self,
         role: Role,
         phase: LoopPhase,
-        most: int,
         judge: Callable[[EditPlan, Seen], Event | Bad],
         *,
         refused: Callable[[int, Bad], None] = lambda _, __: None,
         stand: Callable[[str], Event] | None = None,
-    ) -> RoleStep:
+        more: int = 0,
+    ) -> Play[Event]:
+        """`more`: of the step's number, where a phase has several."""
+        reports: list[bool] = []
+
+        def answer(got: EditPlan | RoleStop, seen: Seen) -> Event | Bad:
+            """A report in place of a lesson is sent back once; after that the lesson is left out."""
+            reports.append(is_report(got.lesson))
+            if reports == [True]:
+                return forbid(_NO_LESSON)
+            return self._answer_stop(phase, got, stand) if isinstance(got, RoleStop) else judge(got, seen)
+
+        def carry_out(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> Event | Bad:
+            if isinstance(got, EditPlan):
+                said = Proposal(got.type, got.subject, got.rationale)
+                play.propose(attempt, replace(said, improvement=got.improvement, lesson=got.lesson))
+            done = answer(got, seen)
+            if isinstance(done, Bad):
+                refused(attempt, done)
+            return done
+
         rethought = phase is LoopPhase.GREEN and self.now.rethought
-        number = self.now.number * _STEPS + (_GREEN_AGAIN if rethought else _NUMBER[phase])
-        return RoleStep(
-            self.open,
-            self.open.project_for(role),
-            role,
-            number,
-            self.now.rest,
-            most,
-            judge,
-            lambda stop: self._answer_stop(phase, stop, stand),
-            refused,
-            str(phase),
-        )
+        number = self.now.number * _STEPS + (_GREEN_AGAIN if rethought else _NUMBER[phase]) + more
+        project = self.open.project_for(role)
+
+        def set_back(why: str) -> None:
+            lay_back(project, self.now.rest, f"step {number}, {role}: {why}")
+
+        play = self.open.play(project, role, number, self.most(phase), carry_out, set_back)
+        return play
+
+    def most(self, phase: LoopPhase) -> int:
+        """How many attempts a role has in a phase."""
+        match phase:
+            case LoopPhase.RED:
+                return self.open.settings.picks
+            case LoopPhase.GREEN:
+                return attempts_left(self.now, self.open.settings.attempts)
+            case _:
+                return _ATTEMPTS
+
+    def take(
+        self,
+        play: Play[Event],
+        phase: LoopPhase,
+        *,
+        taken: Callable[[], Event],
+        reds: tuple[Red, ...] = (),
+        note: str = "",
+    ) -> Event | Exhausted:
+        """`taken`: makes the result if the kernel had accepted the edits before a kill."""
+        step = begin_step(play.project, DRIVER, play.step, play.role, self.now.rest)
+        if step.verdict == ACCEPTED:
+            return taken()
+        task = task_of(play.role, play.step, self.open.found, self.state, self.text, reds)
+        task = replace(task, notes=(*task.notes, note)) if note else task
+
+        def show() -> tuple[Material, Task]:
+            play.tell_beginning(str(phase))
+            return self.open.material(self.now.rest), task
+
+        got = play.take(show)
+        if isinstance(got, Exhausted):
+            play.tell_end(EXHAUSTED, got.why)
+        return got
 
     def _answer_stop(
         self, phase: LoopPhase, stop: RoleStop, stand: Callable[[str], Event] | None
@@ -222,10 +158,6 @@ class PhaseWork:
                 return self.choice_event(self.now.rest, why=stop.reason, lesson=stop.lesson)
             case _:
                 return self.end(REJECTED, str(phase), stop.reason)
-
-    def task(self, step: RoleStep, reds: tuple[Red, ...] = (), note: str = "") -> Task:
-        found = task_of(step.role, step.number, self.open.found, self.state, self.text, reds)
-        return replace(found, notes=(*found.notes, note)) if note else found
 
     def count_lines(self, before: str, after: str) -> int:
         workspace = self.open.project.workspace

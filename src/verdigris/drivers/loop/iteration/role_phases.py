@@ -14,8 +14,8 @@ from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, LoopPhase, attempts_left
-from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork
+from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, LoopPhase
+from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork, proposal_of
 from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
 from verdigris.drivers.play import Exhausted
 from verdigris.drivers.step_records import flat
@@ -34,13 +34,9 @@ if TYPE_CHECKING:
     from verdigris.models.roles.check import EditPlan
 
 
-_RETHINKS = 3
-_ATTEMPTS = 3
-
-
 class Pinning(PhaseWork):
     def pin(self) -> Event:
-        project, picks = self.open.project_for(TESTER), self.open.settings.picks
+        project = self.open.project_for(TESTER)
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             found = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
@@ -66,14 +62,14 @@ class Pinning(PhaseWork):
                 again = e.AlreadyPassing(program=self.open.name, iteration=self.now.number, target=name)
                 self.open.record(again)
 
-        step = self.step(TESTER, LoopPhase.RED, picks, judge, refused=record_refusal)
-        got = step.take(self.task(step), taken=lambda: self.error("red", "no test is on record"))
+        play = self.play(TESTER, LoopPhase.RED, judge, refused=record_refusal)
+        got = self.take(play, LoopPhase.RED, taken=lambda: self.error("red", "no test is on record"))
         if isinstance(got, Exhausted):
             picked = self.open.state().open
-            if picked is not None and picked.picks >= picks:
+            if picked is not None and picked.picks >= play.most:
                 return self.end(REJECTED, "red", f"every test that was picked passes already: {got.why}")
             return self.error("red", got.why)
-        step.tell_end(*(("red", got.behaviour) if isinstance(got, e.BehaviourPinned) else (STOPPED,)))
+        play.tell_end(*(("red", got.behaviour) if isinstance(got, e.BehaviourPinned) else (STOPPED,)))
         return got
 
     # -- green --------------------------------------------------------------------------------
@@ -88,7 +84,7 @@ class Pinning(PhaseWork):
             return refusal or made_event()
 
         def made_event() -> Event:
-            tree, said = project.workspace.snapshot(), step.proposal()
+            tree, said = project.workspace.snapshot(), proposal_of(project)
             return e.BehaviourMade(
                 program=self.open.name,
                 iteration=self.now.number,
@@ -102,18 +98,17 @@ class Pinning(PhaseWork):
         def record_refusal(attempt: int, bad: Bad) -> None:
             self.open.record(self.failure_event(self.now.attempts + attempt, bad.reasons))
 
-        most = attempts_left(self.now, self.open.settings.attempts)
-        step = self.step(CODER, LoopPhase.GREEN, most, judge, refused=record_refusal)
-        step = replace(step, earlier=self.now.attempts)
+        play = self.play(CODER, LoopPhase.GREEN, judge, refused=record_refusal)
+        play = replace(play, earlier=self.now.attempts)
         opened = project.state().machine.step
-        accepted = opened is not None and opened.step == step.number and opened.verdict == ACCEPTED
+        accepted = opened is not None and opened.step == play.step and opened.verdict == ACCEPTED
         reds = () if accepted else open_reds(project, left)
         if not accepted and not reds:
             return self._without_red(pinned) or made_event()
-        got = step.take(self.task(step, reds), taken=made_event)
+        got = self.take(play, LoopPhase.GREEN, taken=made_event, reds=reds)
         if isinstance(got, Exhausted):
-            return self.failure_event(self.now.attempts + most, (got.why,))
-        step.tell_end(*(("green", got.subject) if isinstance(got, e.BehaviourMade) else (STOPPED,)))
+            return self.failure_event(self.now.attempts + play.most, (got.why,))
+        play.tell_end(*(("green", got.subject) if isinstance(got, e.BehaviourMade) else (STOPPED,)))
         return got
 
     def _without_red(self, pinned: Behaviour) -> Event | None:
@@ -149,11 +144,11 @@ class Pinning(PhaseWork):
                 close_bug(project, bug)
             return self._rethink_event(pinned.tests, why, self.now.rest)
 
-        step = self.step(TESTER, LoopPhase.RETHINK, _RETHINKS, judge, stand=stand)
-        got = step.take(self.task(step), taken=lambda: stand("the revision was interrupted"))
+        play = self.play(TESTER, LoopPhase.RETHINK, judge, stand=stand)
+        got = self.take(play, LoopPhase.RETHINK, taken=lambda: stand("the revision was interrupted"))
         if isinstance(got, Exhausted):
             got = stand(f"no revision was accepted: {got.why}")
-        step.tell_end("rethink-test", got.why if isinstance(got, e.TestRethought) else "")
+        play.tell_end("rethink-test", got.why if isinstance(got, e.TestRethought) else "")
         return got
 
     def _rethink_event(
@@ -221,20 +216,20 @@ class Improvement(PhaseWork):
             return found or accepted_event()
 
         def accepted_event() -> Event:
-            said = step.proposal()
+            said = proposal_of(project)
             return self.choice_event(
                 project.workspace.snapshot(), said.improvement, said.rationale, said.lesson
             )
 
-        step = self.step(role, phase, _ATTEMPTS, judge)
-        got = step.take(self.task(step), taken=accepted_event)
+        play = self.play(role, phase, judge)
+        got = self.take(play, phase, taken=accepted_event)
         if isinstance(got, Exhausted):
             why = f"no change was accepted: {got.why}"
             if role is OPTIMIZER:
                 return self.error(str(phase), why)
             return self.choice_event(self.now.rest, why=why)
         if isinstance(got, e.RefactorChosen):
-            step.tell_end(str(phase), got.improvement or got.why)
+            play.tell_end(str(phase), got.improvement or got.why)
         return got
 
     def _too_large(self, plan: EditPlan) -> Bad | None:
