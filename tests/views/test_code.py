@@ -16,12 +16,10 @@ from verdigris.views.code import (
     SessionView,
     answer_meanwhile,
     cost_line,
-    describe_cost,
     diff_lines,
     earlier_lines,
     folds,
     head_line,
-    lines,
     plan_lines,
     plan_strip,
     short_count,
@@ -31,6 +29,7 @@ from verdigris.views.code import (
     working_line,
 )
 from verdigris.views.lines import Line
+from verdigris.views.run import describe_cost, lines
 
 
 def texts_of(happening: w.Happening) -> list[str]:

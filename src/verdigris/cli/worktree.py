@@ -40,16 +40,16 @@ def status_command(*, as_json: bool) -> int:
     surveyed = survey(here)
     machine = _machine(here)
     if as_json:
-        from verdigris.views.machine import status_document
+        from verdigris.views.status import machine_document
 
-        show_json({**survey_document(surveyed), "machine": status_document(machine)})
+        show_json({**survey_document(surveyed), "machine": machine_document(machine)})
     else:
         at_work = machine is not None and machine.running
         show(line for line in survey_lines(surveyed) if not (at_work and line.text.startswith("next:")))
         if machine is not None:
-            from verdigris.views.machine import status_lines
+            from verdigris.views.status import machine_lines
 
-            show(status_lines(machine))
+            show(machine_lines(machine))
     return 0
 
 

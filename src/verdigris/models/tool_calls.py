@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 LENGTH = "length"
 """The `finish` of an answer that reached the limit of its tokens."""
+_TELLING = ("path", "command", "ids", "test_ids", "text", "glob", "place", "job", "step", "summary")
+"""Arguments that describe a call, the most telling first."""
+_ABOUT = 90
 _MEANINGS = {
     "string": "a text",
     "boolean": "true or false",
@@ -114,6 +117,24 @@ def _usage(tool: ToolSpec) -> str:
     required = tool.parameters.get("required", ())
     names = [name if name in required else f"[{name}]" for name in tool.parameters.get("properties", {})]
     return f"It takes a JSON object with {', '.join(names) or 'nothing in it'}."
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """Reads arguments for display; empty if they cannot be read."""
+    try:
+        given = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+def describe_arguments(arguments: str) -> str:
+    """Describes a call by its most telling argument, on a line."""
+    given = arguments_of(arguments)
+    found = next((given[name] for name in _TELLING if given.get(name)), "")
+    told = " ".join(map(str, found)) if isinstance(found, list) else str(found)
+    flat = " ".join(told.split())
+    return flat if len(flat) <= _ABOUT else f"{flat[:_ABOUT]}…"
 
 
 def sendable_calls(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:

@@ -9,8 +9,10 @@ from verdigris.core.value import value
 from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
 from verdigris.drivers.code.facts import SessionFacts, describe_usage
-from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of, describe_arguments
-from verdigris.views.lines import Line, count_of
+from verdigris.drivers.code.tools.dispatch import EDITING
+from verdigris.models.tool_calls import arguments_of, describe_arguments
+from verdigris.views.lines import Line
+from verdigris.views.run import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -273,48 +275,8 @@ def working_line(view: SessionView, elapsed: float) -> str:
     return f"{view.doing} · {clock(elapsed)} · Ctrl-C cancels"
 
 
-_OUTCOMES: dict[str, Dot] = {"denied": "red", "failed": "yellow", "suppressed": "yellow"}
-_SAID = 6
 _ASKED = 60
 """How many lines of an edit a question shows."""
-
-
-def lines(happening: w.Happening) -> list[Line]:
-    return list(_lines(happening))
-
-
-def _lines(happening: w.Happening) -> Iterator[Line]:
-    match happening:
-        case w.SessionBegan():
-            again = ", taken up again" if happening.resumed else ""
-            yield Line(f"session {happening.session}{again}: {happening.model}, in {happening.worktree}")
-        case w.ModelSpoke():
-            yield from (Line(f"  {line}") for line in happening.text.strip().splitlines())
-        case w.ToolCalled():
-            yield from _call_lines(happening)
-        case w.TurnJudged():
-            good = happening.verdict == "accepted"
-            yield Line(f"{happening.footer}", "green" if good else "red")
-            if happening.aside:
-                yield Line(f"  repair: the edits are set aside as {happening.aside}", "yellow")
-        case w.PlanShown():
-            yield from (Line(f"  {line}") for line in happening.lines)
-        case w.Delayed():
-            yield Line(f"  waiting: {happening.why}")
-        case w.Noted():
-            yield Line(f"note: {happening.text}")
-        case w.SessionEnded():
-            yield from _end_lines(happening)
-
-
-def _call_lines(call: w.ToolCalled) -> Iterator[Line]:
-    about = describe_arguments(call.about)
-    head = f"  {call.tool} {about}".rstrip()
-    if call.outcome == "ok":
-        yield Line(head)
-        return
-    yield Line(f"{head.strip()}: {call.outcome}", _OUTCOMES.get(call.outcome))
-    yield from (Line(f"      {line.expandtabs()}") for line in call.told.splitlines()[:_SAID])
 
 
 def question_lines(tool: str, arguments: str) -> list[Line]:
@@ -328,30 +290,3 @@ def question_lines(tool: str, arguments: str) -> list[Line]:
         found += [Line(f"  {sign}{line.expandtabs()}", code=True) for line in text[:_ASKED]]
         found += [Line(f"  … {len(text) - _ASKED} more lines")] * (len(text) > _ASKED)
     return found
-
-
-def _end_lines(ended: w.SessionEnded) -> Iterator[Line]:
-    dot: Dot = "green" if ended.outcome in {"done", "answered"} else "yellow"
-    yield Line(f"{ended.outcome}: {ended.why or describe_account(ended)}", dot)
-    yield from (Line(f"  concern: {concern}") for concern in ended.concerns[:_SAID])
-    yield Line(f"  {describe_cost(ended)}")
-    if ended.following:
-        yield Line(f"next: {ended.following}")
-
-
-def describe_account(ended: w.SessionEnded) -> str:
-    """What changed, and what was accepted."""
-    if not ended.files and not ended.accepted:
-        return "nothing changed"
-    accepted = f"{count_of(len(ended.accepted), 'test')} accepted" if ended.accepted else "no test accepted"
-    concerns = f", {count_of(len(ended.concerns), 'concern')}" if ended.concerns else ""
-    return f"{count_of(len(ended.files), 'file')}, {accepted}{concerns}"
-
-
-def describe_cost(ended: w.SessionEnded) -> str:
-    """Turns, tokens, money and time."""
-    cached = "unknown" if ended.cached is None else str(ended.cached)
-    fresh = "unknown" if ended.uncached is None else str(ended.uncached)
-    money = "" if ended.cost is None else f"; cost {ended.cost:.4f}"
-    tokens = f"{ended.tokens} tokens: {cached} cached, {fresh} uncached, {ended.completion} written"
-    return f"{count_of(ended.turns, 'turn')}; {tokens}{money}; {ended.seconds:.0f} s"

@@ -21,7 +21,7 @@ from verdigris.views import code as panes
 from verdigris.views.code import PANES, Cancel, SessionView, view_after
 from verdigris.views.code_widgets import Pane, Prompt, Question
 from verdigris.views.lines import Line
-from verdigris.views.machine_live import line_text
+from verdigris.views.run_live import line_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,32 +36,7 @@ _TICK = 0.5
 
 class CodeScreen(App[None]):
     ENABLE_COMMAND_PALETTE = False
-    CSS = """
-    Screen { layout: vertical; }
-    Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
-    #head { text-style: bold; }
-    #doing, #cost { text-style: dim; }
-    #panes { height: 1fr; }
-    Pane { background: transparent; scrollbar-size-vertical: 1; height: 1fr; }
-    #conversation { width: 3fr; }
-    #side { width: 2fr; }
-    #plan { height: auto; max-height: 12; min-height: 3; }
-    #verdict { height: auto; max-height: 12; min-height: 3; }
-    #question { height: auto; border-top: solid $warning; }
-    #scroll { height: auto; scrollbar-size-vertical: 1; }
-    #keys { text-style: bold; }
-    #asked { height: auto; text-wrap: wrap; }
-    #line { height: auto; border-top: solid $primary; }
-    #mark { width: 2; }
-    #prompt { height: auto; max-height: 6; background: transparent; padding: 0; }
-    .wide Pane { border: round $surface-lighten-2; }
-    .wide Pane.current { border: round $primary; }
-    .wide #plan-strip, .wide #verdict-strip { display: none; }
-    .folded Pane { display: none; }
-    .folded Pane.current { display: block; height: 1fr; max-height: 100%; }
-    .folded #side { display: none; width: 1fr; }
-    .folded #side.current { display: block; }
-    """
+    CSS_PATH = "code_screen.tcss"
     BINDINGS: ClassVar = [
         Binding("ctrl+c", "interrupt", priority=True),
         Binding("ctrl+d", "end", priority=True),

@@ -13,7 +13,7 @@ from textual.widgets import RichLog, Static, TextArea
 from verdigris.drivers.code.commands import COMMANDS
 from verdigris.views.code import PANES
 from verdigris.views.lines import wrap
-from verdigris.views.machine_live import line_text
+from verdigris.views.run_live import line_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,7 +11,7 @@ from verdigris.core.verdict import Kind
 from verdigris.drivers import demo as s
 from verdigris.drivers import happenings as w
 from verdigris.views.lines import count_of, make_visible
-from verdigris.views.machine import changed_lines
+from verdigris.views.run import changed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from verdigris.drivers.loop.program import read_program
 from verdigris.drivers.loop.survey import WaitingProgram, choose_due, due_document, survey_programs
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.project import open_project
-from verdigris.views.loop import status_lines
+from verdigris.views.status import status_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -254,7 +254,7 @@ def _ask(tool: str, arguments: str) -> bool:
 def _make_watcher(*, as_json: bool, attended: bool = False) -> Watcher:
     """`attended`: the reader is at the prompt again when a task has ended, and needs no way back."""
     from verdigris.drivers.happenings import ModelWrote, SessionEnded
-    from verdigris.views import code, machine
+    from verdigris.views import run
     from verdigris.views.lines import wrap
 
     def tell(happening: Happening) -> None:
@@ -263,9 +263,9 @@ def _make_watcher(*, as_json: bool, attended: bool = False) -> Watcher:
         if attended and isinstance(happening, SessionEnded):
             happening = replace(happening, following="")
         if as_json:
-            show_json(with_time(machine.document(happening)))
+            show_json(with_time(run.document(happening)))
         else:
-            lines = code.lines(happening)
+            lines = run.lines(happening)
             width = shutil.get_terminal_size().columns if attended else 0
             show([part for line in lines for part in wrap(line, width)] if width else lines, err=True)
 

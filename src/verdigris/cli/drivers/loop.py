@@ -204,7 +204,7 @@ def status(name: str, *, as_json: bool) -> int:
     """Show each program: due, running or paused, its harness, metric and last iterations."""
     from verdigris.drivers.loop.open_program import DAEMON, find_occupant
     from verdigris.drivers.loop.survey import survey_programs
-    from verdigris.views.loop import status_document, status_lines
+    from verdigris.views.status import status_document, status_lines
 
     home = project()
     found, daemon = survey_programs(home, name), find_occupant(home.repo, DAEMON)

@@ -60,12 +60,12 @@ def reporting_ends(again: str, *, as_json: bool) -> Iterator[list[int]]:
 
 @contextmanager
 def open_watcher(*, as_json: bool) -> Iterator[Watcher]:
-    from verdigris.views import machine as view
+    from verdigris.views import run as view
 
     if as_json:
         yield lambda happening: show_json(with_time(view.document(happening)))
     elif sys.stdout.isatty() and not os.environ.get("CI"):
-        from verdigris.views.machine_live import watch_run
+        from verdigris.views.run_live import watch_run
 
         with watch_run() as watch:
             yield watch

@@ -24,7 +24,7 @@ from verdigris.drivers.code.conversation import (
 )
 from verdigris.drivers.code.outcome import Account, End, SessionResult, conclude, read_account
 from verdigris.drivers.code.plan import describe_plan, open_steps
-from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of
+from verdigris.drivers.code.tools.dispatch import EDITING
 from verdigris.drivers.code.tools.law import (
     count_repairs,
     last_event,
@@ -43,7 +43,7 @@ from verdigris.drivers.happenings import (
 from verdigris.gates.calls import HookCall, Moment
 from verdigris.gates.stops import has_restructured, stop
 from verdigris.models.protocol import Message
-from verdigris.models.tool_calls import cancel_calls
+from verdigris.models.tool_calls import arguments_of, cancel_calls
 from verdigris.turns.next_move import following_move
 
 if TYPE_CHECKING:

@@ -177,7 +177,7 @@ def _make_session(
     if file.record.openings:
         file.add(entries.Opened(spoken, chosen=chosen))
     else:
-        prefix = pin_prefix(SYSTEM, _instructions(project.root))
+        prefix = pin_prefix(SYSTEM.read_text("utf-8"), _instructions(project.root))
         file.add(entries.Opened(spoken, prefix, last_event(project), chosen))
         start_session(project, file.name)
     tools = tools_for(spoken)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import value
@@ -12,7 +13,7 @@ from verdigris.drivers.specs.markdown import list_items, read_page
 from verdigris.drivers.specs.spec_lint import SpecFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verdigris.core.records import Actor
     from verdigris.core.state import Cycle
@@ -100,6 +101,7 @@ def _lint_source(text: str, page: MarkdownPage) -> Iterator[SpecFault]:
 
 
 FOLDER = ".tdd/evidence"
+_PAGE = Path(__file__).with_name("evidence.md")
 _NAME = re.compile(r"EVID-(\d+)\.md")
 _FIELD = re.compile(r"^(id|cycle|spec|worktree): (.+)$", re.MULTILINE)
 ACTORS = (("planner", "plan"), ("test author", "red"), ("validator", "validate"), ("coder", "green"))
@@ -139,103 +141,47 @@ def read_fields(text: str) -> Mapping[str, str]:
 
 def render(facts: EvidenceFacts) -> str:
     """Renders the verdict first; the same facts give the same page."""
-    parts = (
-        _front_matter(facts),
-        _verdict(facts),
-        _identities(facts),
-        _scenarios(facts),
-        _reds(facts),
-        _checks(facts),
-        _kernel(facts),
-    )
-    return "\n\n".join(parts) + "\n"
-
-
-def _front_matter(facts: EvidenceFacts) -> str:
-    cycle = facts.cycle
-    day = datetime.fromtimestamp(facts.at / 1000, UTC).date().isoformat()
-    return "\n".join(
-        (
-            "---",
-            f"id: {facts.id}",
-            f'title: "Evidence for {cycle.spec_id}"',
-            "kind: evidence",
-            "status: draft",
-            f"created: {day}",
-            f"cycle: {cycle.id}",
-            f"spec: {cycle.spec_id}",
-            "links:",
-            f"  - target: {cycle.spec_id}",
-            "    relation: supports",
-            "---",
-        )
+    cycle, validation = facts.cycle, facts.validation
+    scenarios, judged = validation.get("scenarios", {}), validation.get("judgement")
+    both = [who for who in cycle.workers.get("green", ()) if who in cycle.authors]
+    shared = (f"`{identity_of(who)}` wrote tests and code" for who in both)
+    return _PAGE.read_text("utf-8").format(
+        id=facts.id,
+        cycle=cycle,
+        day=datetime.fromtimestamp(facts.at / 1000, UTC).date().isoformat(),
+        tests=len(cycle.tests),
+        scenarios=len(scenarios),
+        identities=_rows(f"| {name} | {_names(cycle.workers.get(stage, ()))} |" for name, stage in ACTORS),
+        shown=_rows(
+            f"| `{name}` | {one['digest'][:12]} | {', '.join(f'`{test}`' for test in one['tests'])} |"
+            for name, one in scenarios.items()
+        ),
+        reds=_rows(
+            f"| `{test}` | {_cell(red['failure'])} | `{red['place']}` |"
+            for test, red in sorted(validation.get("reds", {}).items())
+        ),
+        checks=_rows(_check_rows(validation)),
+        judged=f"A judgement was given besides: {judged['verdict']}."
+        if judged
+        else "Nobody judged besides the kernel's checks.",
+        settled=facts.settled,
+        rounds=cycle.rounds + 1,
+        plan=cycle.commits.get("plan", ""),
+        red=cycle.commits.get("red", ""),
+        concerns=_rows(f"- concern: {concern}" for concern in (*shared, *facts.concerns)),
     )
 
 
-def _verdict(facts: EvidenceFacts) -> str:
-    cycle = facts.cycle
-    tests, scenarios = len(cycle.tests), len(facts.validation.get("scenarios", {}))
-    shown = f"{tests} tests for {scenarios} scenarios failed on assertions, were frozen, and pass"
-    return "\n".join(
-        (
-            f"# {facts.id}: {cycle.spec_id} is implemented; validator PASS, kernel accepted",
-            "",
-            f"{shown} on the code that is committed with this page.",
-            "",
-            "## Structured Fields",
-            "",
-            "evidence_type: test",
-            "verdict: supports",
-            "congruence_level: 3",
-            "",
-            "## Spec",
-            "",
-            f"- spec: {cycle.spec_id} (`{cycle.spec_path}`)",
-            f"- spec_hash: {cycle.frozen_hash}",
-            f"- plan: `{cycle.plan}` ({cycle.plan_hash})",
-        )
-    )
-
-
-def _identities(facts: EvidenceFacts) -> str:
-    workers = facts.cycle.workers
-    lines = [f"| {name} | {_names(workers.get(stage, ()))} |" for name, stage in ACTORS]
-    return "\n".join(("## Identities", "", "| role | who |", "|---|---|", *lines))
+def _rows(lines: Iterable[str]) -> str:
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _names(actors: Sequence[Actor]) -> str:
     return ", ".join(f"`{identity_of(actor)}`" for actor in actors) or "nobody"
 
 
-def _scenarios(facts: EvidenceFacts) -> str:
-    rows = [
-        f"| `{name}` | {one['digest'][:12]} | {', '.join(f'`{test}`' for test in one['tests'])} |"
-        for name, one in facts.validation.get("scenarios", {}).items()
-    ]
-    return "\n".join(("## Scenarios", "", "| scenario | hash | tests |", "|---|---|---|", *rows))
-
-
-def _reds(facts: EvidenceFacts) -> str:
-    rows = [
-        f"| `{test}` | {_cell(red['failure'])} | `{red['place']}` |"
-        for test, red in sorted(facts.validation.get("reds", {}).items())
-    ]
-    return "\n".join(("## Red evidence", "", "| test | failure | place |", "|---|---|---|", *rows))
-
-
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")[:160]
-
-
-def _checks(facts: EvidenceFacts) -> str:
-    rows = list(_check_rows(facts.validation))
-    judged = facts.validation.get("judgement")
-    said = (
-        f"A judgement was given besides: {judged['verdict']}."
-        if judged
-        else "Nobody judged besides the kernel's checks."
-    )
-    return "\n".join(("## Validation: PASS", "", "| check | result |", "|---|---|", *rows, "", said))
 
 
 def _check_rows(validation: Mapping[str, Any]) -> Iterator[str]:
@@ -243,25 +189,3 @@ def _check_rows(validation: Mapping[str, Any]) -> Iterator[str]:
         notes = "; ".join(check.get("notes", ()))
         noted = f"; noted: {_cell(notes)}" if notes else ""
         yield f"| {check['name']} | no finding{noted} |"
-
-
-def _kernel(facts: EvidenceFacts) -> str:
-    cycle = facts.cycle
-    both = [who for who in cycle.workers.get("green", ()) if who in cycle.authors]
-    shared = [f"`{identity_of(who)}` wrote tests and code" for who in both]
-    noticed = [f"- concern: {concern}" for concern in (*shared, *facts.concerns)]
-    plan, tests = cycle.commits.get("plan", ""), cycle.commits.get("red", "")
-    return "\n".join(
-        (
-            "## Kernel",
-            "",
-            f"- verdict: accepted (event {facts.settled}; cycle events {cycle.first} to {cycle.settled})",
-            f"- tests frozen: tree {cycle.frozen}",
-            f"- code accepted: tree {cycle.accepted}",
-            f"- test bugs reported: {cycle.bugs}; rounds of validation: {cycle.rounds + 1}",
-            f"- commits: plan {plan}, tests {tests}; the code is in the commit that adds this page",
-            *noticed,
-            "",
-            f"`tdd cycle verify {facts.id}` compares this page with the log and with git.",
-        )
-    )

@@ -17,7 +17,7 @@ from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, TESTER
 from verdigris.drivers.play import Exhausted
 from verdigris.drivers.step_records import Proposal, Verified, summarise_red
-from verdigris.models.roles import feedback
+from verdigris.models.roles import feedback, read_prompts
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.prompt import Task
@@ -34,14 +34,6 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
-_CAME_BACK = """\
-Your last test came back. {finding}
-Look at it again: fix that test, no other, or make it smaller, so that it follows from the kata and is red \
-for the right reason. If it is right as it is, answer test-is-right with the reason, and the implementor \
-tries again. If the kata is wrong, answer kata-is-wrong."""
-_UPHELD = """\
-{finding}
-So the test stays as it is: find another way to make it pass."""
 HOOK = "git commit"
 
 
@@ -69,9 +61,9 @@ def _notes(now: Position, machine: Machine) -> Iterator[str]:
             lines = f"{settings.refactor_lines} lines, added and removed"
             yield f"The limits of this refactor: {settings.refactor_files} files and {lines}."
         case history.TESTER if now.finding:
-            yield _CAME_BACK.format(finding=now.finding)
+            yield read_prompts("machine")["a test came back"].format(finding=now.finding)
         case history.CODER if now.finding:
-            yield _UPHELD.format(finding=now.finding)
+            yield read_prompts("machine")["a test stays"].format(finding=now.finding)
         case history.TESTER if points := unshown_points(machine.kata(), now.points):
             yield f"Points of the kata that no test shows yet: {list_points(points)}."
     if now.concerns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import yaml
@@ -36,84 +37,7 @@ _PLACES: dict[Format, str] = {
     "bmad": "_bmad-output/implementation-artifacts/{slug}.md",
     "feature": "features/{slug}.feature",
 }
-_OPEN = "[NEEDS CLARIFICATION: write this]"
-_STEPS = f"""\
-- **GIVEN** the state before
-- **WHEN** something happens
-- **THEN** what can be observed {_OPEN}
-"""
-_BODIES: dict[Format, str] = {
-    "openspec": f"""\
-# {{title}}
-
-## Purpose
-{_OPEN}
-
-## Requirements
-
-### Requirement: NAME
-The system SHALL …
-
-#### Scenario: NAME
-{_STEPS}""",
-    "forgeplan": f"""\
-# {{title}}
-
-## Summary
-{_OPEN}
-
-## Contracts
-
-### Requirement: NAME
-
-#### Scenario: NAME
-{_STEPS}
-## Related
-""",
-    "spec-kit": f"""\
-# Feature Specification: {{title}}
-
-## User Scenarios & Testing
-
-### User Story 1 - NAME (Priority: P1)
-
-**Acceptance Scenarios**:
-
-1. **Given** the state before, **When** something happens, **Then** what can be observed {_OPEN}
-
-## Requirements
-
-- **FR-001**: System MUST …
-""",
-    "kiro": f"""\
-# Requirements Document: {{title}}
-
-### Requirement 1: NAME
-
-**User Story:** As a …, I want …, so that …
-
-#### Acceptance Criteria
-
-1. WHEN something happens THE SYSTEM SHALL … {_OPEN}
-""",
-    "bmad": f"""\
-# Story: {{title}}
-
-## Acceptance Criteria
-
-- Given the state before
-- When something happens
-- Then what can be observed {_OPEN}
-""",
-    "feature": f"""\
-Feature: {{title}}
-
-  Scenario: NAME
-    Given the state before
-    When something happens
-    Then what can be observed {_OPEN}
-""",
-}
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @value
@@ -134,7 +58,12 @@ def make_draft(
     ending = "feature" if form == "feature" else "md"
     place = _PLACES[form] if has_home else f"specs/{{slug}}.{ending}"
     path = place.format(number=spec_id if form == "forgeplan" else number, slug=name)
-    return SpecDraft(path, _head(title, form, spec_id, parent) + _BODIES[form].format(title=title))
+    return SpecDraft(path, _head(title, form, spec_id, parent) + _template(form).format(title=title))
+
+
+def _template(form: Format) -> str:
+    name = "gherkin.feature" if form == "feature" else f"{form}.md"
+    return (_TEMPLATES / name).read_text("utf-8")
 
 
 def _head(title: str, form: Format, spec_id: str, parent: str) -> str:

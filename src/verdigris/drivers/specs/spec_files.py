@@ -6,6 +6,7 @@ import re
 import shutil
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
@@ -32,7 +33,6 @@ from verdigris.storage.git import null_split, users_git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from verdigris.drivers.specs.delta import Requirement, StaleScenario
     from verdigris.drivers.specs.spec import Spec
@@ -41,31 +41,7 @@ if TYPE_CHECKING:
     from verdigris.storage.repository import Repository
 
 _RELATED = re.compile(r"related|links?|references|dependencies|parents?|supersedes", re.IGNORECASE)
-_HEAD = """\
----
-id: {id}-delta
-title: Delta of {id}
-status: draft
-delta_of: {path}
-supersedes: {id}
----
-# Delta of {id}
-
-"""
-_TEMPLATE = """\
-## ADDED Requirements
-
-Write new requirements here: a heading `Requirement: NAME` of level 3, its text, and its scenarios.
-
-{modified}
-## REMOVED Requirements
-
-Write a line for each that goes: a bullet with its heading in backticks.
-
-## RENAMED Requirements
-
-Write two bullets for each: FROM, a colon and the old heading in backticks; TO, a colon and the new one.
-"""
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @value
@@ -224,14 +200,14 @@ def _by_name(spec: Spec, text: str) -> dict[str, Requirement]:
 
 
 def _render_head(old: Spec) -> str:
-    return _HEAD.format(id=old.id, path=old.path)
+    return (_TEMPLATES / "delta-head.md").read_text("utf-8").format(id=old.id, path=old.path)
 
 
 def _render_template(old: Spec, text: str) -> str:
     """Shows every requirement as it is; the author edits what follows AFTER, or takes the block out."""
     by_name = _by_name(old, text)
     same = [DeltaEntry("modified", r.name, r.first, body=level_body(r)) for r in by_name.values()]
-    return _TEMPLATE.format(modified=render_delta(same, by_name))
+    return (_TEMPLATES / "delta.md").read_text("utf-8").format(modified=render_delta(same, by_name))
 
 
 def _delta_path(spec: Spec) -> str:

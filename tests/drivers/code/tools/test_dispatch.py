@@ -12,12 +12,12 @@ from verdigris.drivers.code.tools.dispatch import (
     READING,
     SYSTEM,
     CallHistory,
-    describe_arguments,
     describe_suppression,
     is_patching,
     tools_for,
 )
 from verdigris.models.request import estimate
+from verdigris.models.tool_calls import describe_arguments
 
 if TYPE_CHECKING:
     from support.code_sessions import Bench
@@ -182,7 +182,7 @@ def test_the_table_is_sorted_and_has_what_the_law_needs() -> None:
 def test_tools_and_system_text_are_small() -> None:
     told = "".join(f"{tool.name}{tool.description}{json.dumps(tool.parameters)}" for tool in tools_for("m"))
     assert estimate(told) < 960
-    assert estimate(SYSTEM) < 320
+    assert estimate(SYSTEM.read_text("utf-8")) < 320
 
 
 def test_what_a_call_is_about_fits_a_line() -> None:

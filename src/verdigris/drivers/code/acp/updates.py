@@ -28,11 +28,11 @@ from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.plan import Plan, colour_of
 from verdigris.drivers.code.session_file import Judged, Planned, Said, Tasked
 from verdigris.drivers.code.settings import Mode
-from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of, describe_arguments
+from verdigris.drivers.code.tools.dispatch import EDITING
 from verdigris.drivers.code.tools.edit_formats import BadEdit, read_patch
 from verdigris.drivers.code.tools.files import WRITTEN
 from verdigris.models.roles.context import as_text
-from verdigris.models.tool_calls import LENGTH
+from verdigris.models.tool_calls import LENGTH, arguments_of, describe_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import StorageError, VerdigrisError
@@ -39,10 +40,9 @@ READING = frozenset({"read_file", "list_files", "search", "run_tests"})
 """Tools that change no file: it makes sense to repeat one after a call of another kind."""
 EDITING = frozenset({"edit_file", "create_file", "write_file", "apply_patch"})
 
-_TELLING = ("path", "command", "ids", "test_ids", "text", "glob", "place", "job", "step", "summary")
-"""Arguments that describe a call, the most telling first."""
-_ABOUT = 90
 
+SYSTEM = Path(__file__).parents[1] / "system.md"
+"""What every prompt of a session begins with."""
 _TEXT, _FLAG, _NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
 _TEXTS = {"type": "array", "items": _TEXT}
 _STEPS = {
@@ -130,46 +130,6 @@ def is_patching(model: str) -> bool:
 def tools_for(model: str) -> tuple[ToolSpec, ...]:
     edits = _PATCHING if is_patching(model) else _REPLACING
     return tuple(sorted((*_COMMON, *edits), key=lambda tool: tool.name))
-
-
-def arguments_of(text: str) -> dict[str, Any]:
-    """Reads arguments for display; empty if they cannot be read."""
-    try:
-        given = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return {}
-    return given if isinstance(given, dict) else {}
-
-
-def describe_arguments(arguments: str) -> str:
-    """Describes a call by its most telling argument, on a line."""
-    given = arguments_of(arguments)
-    argument = next((given[name] for name in _TELLING if given.get(name)), "")
-    text = " ".join(map(str, argument)) if isinstance(argument, list) else str(argument)
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _ABOUT else f"{flat[:_ABOUT]}…"
-
-
-SYSTEM = """\
-You are a coding agent. Test-driven development is a law of your tools here, not a request.
-
-1. Red: write one failing test and run_tests its id. It fails on an assertion or inside source. Names that \
-it lacks: write stubs, bodies that only raise or return a constant, marked `STUB:TDD`.
-2. Green: edit source. That claims the red (reds in several files: edit_claim first) and freezes the tests. \
-Put all edits of a change into one reply; else set `more` on edits that others follow in the next. After the \
-reply the suite is run, and the verdict stands in a line that begins with [tdd].
-3. accepted: go on with the next test. Else repair by its reasons; after two failures your edits are set \
-aside, and you begin again from the red.
-Calls run in order: test, run_tests and edit may be one reply.
-
-- Tests are never deleted, skipped or weakened. A wrong one, or one that the task changes: test_bug says \
-why; to stop there is right.
-- Write general code, not the answers of the tests' examples.
-- A denial names the next move: take it.
-- Several tests: submit_plan first; without any test, step 1 writes a failing one.
-- Paths are from the project's root. Read a file before you edit it. Keep replies short. When the task is \
-done, call finish.
-"""
 
 
 WINDOW, MOST = 6, 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError, VerdigrisError
@@ -14,11 +15,10 @@ from verdigris.drivers.loop.settings import load_loop
 from verdigris.models.providers import endpoint_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.drivers.loop.program import Schedule
 
 FOLDER = ".github/workflows"
+_TEMPLATE = Path(__file__).with_name("github.yml")
 TOKEN = "AUTOLOOP_TOKEN"  # noqa: S105 - the name of a secret
 _DAY, _HOUR = 24, 60
 _LEAST = 5
@@ -78,7 +78,7 @@ def render_workflow(name: str, schedule: Schedule, needs: WorkflowNeeds) -> str:
     cron = cron_of(schedule, name)
     note = f"  # {cron.note}" if cron.note else ""
     secrets = "".join(f"          {key}: ${{{{ secrets.{key} }}}}\n" for key in needs.keys)
-    return _TEMPLATE.format(
+    return _TEMPLATE.read_text("utf-8").format(
         name=name,
         cron=cron.line,
         note=note,
@@ -87,68 +87,6 @@ def render_workflow(name: str, schedule: Schedule, needs: WorkflowNeeds) -> str:
         token=TOKEN,
         minutes=_MINUTES,
     )
-
-
-_TEMPLATE = """\
-# Written by `tdd loop workflow github {name}`. It is yours: change what you like.
-#
-# Tokens. A push with the job's own token starts no other workflow, so a CI that shall accept each commit
-# (`loop: {{ci: gh}}` in tdd.yaml) would never begin. Give the repository a secret {token} with the token
-# of an app or of a person (contents, pull requests and workflows: write), or let the loop run the CI itself:
-# `loop: {{ci: "make test"}}`. Without the secret the job's own token is used.
-#
-# Schedules. The service begins late when it is busy, never oftener than every 5 minutes, and switches
-# schedules off after 60 days without a commit in a public repository. `workflow_dispatch` always works.
-name: "autoloop: {name}"
-
-on:
-  schedule:
-    - cron: "{cron}"{note}
-  workflow_dispatch:
-    inputs:
-      iterations:
-        description: How many iterations it makes
-        default: "1"
-
-# One run of this program at a time; one that is at work is never cut off.
-concurrency:
-  group: autoloop-{name}
-  cancel-in-progress: false
-
-permissions:
-  contents: write # pushes autoloop/{name} and {memory}
-  pull-requests: write
-  checks: read
-  actions: read
-
-jobs:
-  iterate:
-    runs-on: ubuntu-latest
-    timeout-minutes: {minutes}
-    steps:
-      - uses: actions/checkout@v4
-        with:
-          fetch-depth: 0 # the loop merges branches
-          token: ${{{{ secrets.{token} || github.token }}}}
-      - uses: actions/setup-python@v5
-        with:
-          python-version: "3.12"
-      # The log is the truth and lies in git's folder; without it the loop goes on from the state file.
-      - uses: actions/cache@v4
-        with:
-          path: .git/tdd
-          key: autoloop-{name}-${{{{ github.run_id }}}}
-          restore-keys: autoloop-{name}-
-      # Add here what your tests need.
-      - run: pip install verdigris
-      - run: tdd init --yes
-      - name: Iterate
-        env:
-          GH_TOKEN: ${{{{ secrets.{token} || github.token }}}}
-{secrets}          ITERATIONS: ${{{{ inputs.iterations || '1' }}}}
-        # 1: nothing is due. Any other end but 0 is for a person to look at, and the job says so.
-        run: tdd loop run {name} --iterations "$ITERATIONS" || test $? -eq 1
-"""
 
 
 def find_needs(root: Path) -> WorkflowNeeds:

@@ -1,4 +1,4 @@
-"""Renders the state of programs as lines and as JSON."""
+"""Renders how programs and the machine stand, as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.drivers.loop.survey import OpenWork, ProgramSurvey
+    from verdigris.drivers.machine.history import MachineSurvey
     from verdigris.views.lines import Dot
 
 _CONDITION_DOTS: dict[str, Dot] = {
@@ -27,6 +28,8 @@ HARNESS_MARKS = {"passing": "●", "failing": "○", "blocked": "✗"}
 HARNESS_COLOURS = {"passing": "green", "failing": "red", "blocked": "yellow"}
 _BARS = "▁▂▃▄▅▆▇█"
 MOST_MARKS = 40
+_SHORT = 9
+"""Letters of a commit's id."""
 
 
 def harness_marks(statuses: Sequence[str], most: int = MOST_MARKS) -> str:
@@ -115,3 +118,39 @@ def _program_document(one: ProgramSurvey) -> dict[str, Any]:
 
 def _document(iteration: OpenWork | IterationEnded, *names: str) -> dict[str, Any]:
     return {"iteration": iteration.number, **{name: to_json(getattr(iteration, name)) for name in names}}
+
+
+# -- the machine ------------------------------------------------------------------------------
+
+
+def machine_lines(found: MachineSurvey) -> list[Line]:
+    return list(_machine_lines(found))
+
+
+def _machine_lines(found: MachineSurvey) -> Iterator[Line]:
+    run = "; it is at work" if found.running else ""
+    if found.last and not found.running:
+        run = f"; a run to step {found.last} was interrupted: `tdd run` goes on"
+    yield Line(f"machine: step {found.step} is the {found.role}'s{run}  (in {found.root})")
+    if found.commit:
+        yield Line(f"  last commit {found.commit[:_SHORT]} {found.subject}")
+    if found.stopped is not None:
+        at = f"step {found.stopped.step}, {found.stopped.role}"
+        yield Line(f"  {at}: {found.stopped.outcome}: {found.stopped.why}", "yellow")
+    for red in found.reds:
+        place = f" at {red.place}" if red.place else ""
+        yield Line(f"  red {red.test_id}{place}: {red.failure}", "red")
+    if found.running:
+        yield Line(f"next: the {found.role} is at it; wait, or end the run with Ctrl-C where it was started")
+
+
+def machine_document(found: MachineSurvey | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    stopped = found.stopped
+    return {
+        **{field.name: getattr(found, field.name) for field in fields(found)},
+        "stopped": stopped
+        and {"step": stopped.step, "role": stopped.role, "outcome": stopped.outcome, "why": stopped.why},
+        "reds": [{"id": red.test_id, "failure": red.failure, "place": red.place} for red in found.reds],
+    }

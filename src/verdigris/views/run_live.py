@@ -12,10 +12,10 @@ from rich.text import Text
 
 from verdigris.core.value import replace, value
 from verdigris.drivers import happenings as w
-from verdigris.views import machine as view
+from verdigris.views import run as view
 from verdigris.views.lines import make_visible, wrap
-from verdigris.views.loop import HARNESS_COLOURS, HARNESS_MARKS, MOST_MARKS, count_harness, sparkline
-from verdigris.views.machine import DOTS, dot_of_step
+from verdigris.views.run import DOTS, dot_of_step
+from verdigris.views.status import HARNESS_COLOURS, HARNESS_MARKS, MOST_MARKS, count_harness, sparkline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,8 @@ from verdigris.core.report import Status
 from verdigris.core.state import PassedStep, Red
 from verdigris.drivers import happenings as w
 from verdigris.drivers.machine.history import CODER, TESTER, MachineSurvey
-from verdigris.views import machine, machine_live
-from verdigris.views import machine as machinestatus
-from verdigris.views.machine_live import Glance
+from verdigris.views import run, run_live, status
+from verdigris.views.run_live import Glance
 
 RUN: list[w.Happening] = [
     w.RunBegan(4, 5, resumed=True, worktree="/w", branch="main", models=(("tester", "m"),)),
@@ -46,7 +45,7 @@ RUN: list[w.Happening] = [
 
 
 def test_plain_lines_tell_a_run_in_order() -> None:
-    told = [line.text for happening in RUN for line in machine.lines(happening)]
+    told = [line.text for happening in RUN for line in run.lines(happening)]
     assert told == [
         "steps 4 to 5, taken up again, for main",
         "  tester: m",
@@ -76,7 +75,7 @@ def test_plain_lines_tell_a_run_in_order() -> None:
 
 
 def test_each_event_is_a_json_document_with_all_its_fields() -> None:
-    documents = [json.loads(json.dumps(machine.document(happening))) for happening in RUN]
+    documents = [json.loads(json.dumps(run.document(happening))) for happening in RUN]
     assert [document["event"] for document in documents][:3] == ["run_began", "step_began", "attempted"]
     assert documents[7]["why"] == ""
     assert documents[7]["role"] == "tester"
@@ -85,9 +84,9 @@ def test_each_event_is_a_json_document_with_all_its_fields() -> None:
 def test_a_glance_has_role_step_attempt_tokens_dots_and_the_last_verdict() -> None:
     glance = Glance()
     for happening in RUN[:8]:
-        glance = machine_live.after(glance, happening)
+        glance = run_live.after(glance, happening)
     assert (glance.dots, glance.verdict) == ((("●", "red"),), "red")
-    assert machine_live.glance_lines(glance, 75.2) == [
+    assert run_live.glance_lines(glance, 75.2) == [
         "step 4 of 5: the tester, attempt 2 of 5  (m)",
         "1:15  110 tokens (60 cached)  red",
     ]
@@ -107,13 +106,13 @@ def test_status_tells_the_next_step_the_last_commit_and_what_fails() -> None:
         stopped=stopped,
         reds=(red,),
     )
-    assert [line.text for line in machinestatus.status_lines(found)] == [
+    assert [line.text for line in status.machine_lines(found)] == [
         "machine: step 5 is the implementor's; a run to step 9 was interrupted: `tdd run` goes on  (in /w)",
         "  last commit 012345678 test: one",
         "  step 5, implementor: blocked: used up",
         "  red t::x at t:3: AssertionError: 1",
     ]
-    assert machinestatus.status_document(None) is None
-    document = machinestatus.status_document(found)
+    assert status.machine_document(None) is None
+    document = status.machine_document(found)
     assert document is not None
     assert document["stopped"]["outcome"] == "blocked"

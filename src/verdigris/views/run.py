@@ -1,4 +1,4 @@
-"""Renders a run of machine, cycle or loop as lines and as JSON events."""
+"""Renders what a run tells, of any driver, as lines and as JSON events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from verdigris.core.roles import KINDS
 from verdigris.drivers import happenings as w
 from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
 from verdigris.models.roles.answer import Say
+from verdigris.models.tool_calls import describe_arguments
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.machine.history import MachineSurvey
     from verdigris.views.lines import Dot
 
 
@@ -42,6 +42,7 @@ def lines(happening: w.Happening) -> list[Line]:
 
 def _lines(happening: w.Happening) -> Iterator[Line]:
     yield from _begin_lines(happening)
+    yield from _session_lines(happening)
     match happening:
         case w.Told():
             yield from map(Line, happening.lines)
@@ -202,34 +203,64 @@ def document(happening: w.Happening) -> dict[str, Any]:
     return {"event": kind, **{name: to_json(getattr(happening, name)) for name in names}}
 
 
-def status_lines(found: MachineSurvey) -> list[Line]:
-    return list(_status_lines(found))
+# -- a session --------------------------------------------------------------------------------
+
+_OUTCOMES: dict[str, Dot] = {"denied": "red", "failed": "yellow", "suppressed": "yellow"}
+_SAID = 6
 
 
-def _status_lines(found: MachineSurvey) -> Iterator[Line]:
-    run = "; it is at work" if found.running else ""
-    if found.last and not found.running:
-        run = f"; a run to step {found.last} was interrupted: `tdd run` goes on"
-    yield Line(f"machine: step {found.step} is the {found.role}'s{run}  (in {found.root})")
-    if found.commit:
-        yield Line(f"  last commit {found.commit[:_SHORT]} {found.subject}")
-    if found.stopped is not None:
-        at = f"step {found.stopped.step}, {found.stopped.role}"
-        yield Line(f"  {at}: {found.stopped.outcome}: {found.stopped.why}", "yellow")
-    for red in found.reds:
-        place = f" at {red.place}" if red.place else ""
-        yield Line(f"  red {red.test_id}{place}: {red.failure}", "red")
-    if found.running:
-        yield Line(f"next: the {found.role} is at it; wait, or end the run with Ctrl-C where it was started")
+def _session_lines(happening: w.Happening) -> Iterator[Line]:
+    match happening:
+        case w.SessionBegan():
+            again = ", taken up again" if happening.resumed else ""
+            yield Line(f"session {happening.session}{again}: {happening.model}, in {happening.worktree}")
+        case w.ModelSpoke():
+            yield from (Line(f"  {line}") for line in happening.text.strip().splitlines())
+        case w.ToolCalled():
+            yield from _call_lines(happening)
+        case w.TurnJudged():
+            good = happening.verdict == "accepted"
+            yield Line(f"{happening.footer}", "green" if good else "red")
+            if happening.aside:
+                yield Line(f"  repair: the edits are set aside as {happening.aside}", "yellow")
+        case w.PlanShown():
+            yield from (Line(f"  {line}") for line in happening.lines)
+        case w.SessionEnded():
+            yield from _session_end(happening)
 
 
-def status_document(found: MachineSurvey | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    stopped = found.stopped
-    return {
-        **{field.name: getattr(found, field.name) for field in fields(found)},
-        "stopped": stopped
-        and {"step": stopped.step, "role": stopped.role, "outcome": stopped.outcome, "why": stopped.why},
-        "reds": [{"id": red.test_id, "failure": red.failure, "place": red.place} for red in found.reds],
-    }
+def _call_lines(call: w.ToolCalled) -> Iterator[Line]:
+    about = describe_arguments(call.about)
+    head = f"  {call.tool} {about}".rstrip()
+    if call.outcome == "ok":
+        yield Line(head)
+        return
+    yield Line(f"{head.strip()}: {call.outcome}", _OUTCOMES.get(call.outcome))
+    yield from (Line(f"      {line.expandtabs()}") for line in call.told.splitlines()[:_SAID])
+
+
+def _session_end(ended: w.SessionEnded) -> Iterator[Line]:
+    dot: Dot = "green" if ended.outcome in {"done", "answered"} else "yellow"
+    yield Line(f"{ended.outcome}: {ended.why or describe_account(ended)}", dot)
+    yield from (Line(f"  concern: {concern}") for concern in ended.concerns[:_SAID])
+    yield Line(f"  {describe_cost(ended)}")
+    if ended.following:
+        yield Line(f"next: {ended.following}")
+
+
+def describe_account(ended: w.SessionEnded) -> str:
+    """What changed, and what was accepted."""
+    if not ended.files and not ended.accepted:
+        return "nothing changed"
+    accepted = f"{count_of(len(ended.accepted), 'test')} accepted" if ended.accepted else "no test accepted"
+    concerns = f", {count_of(len(ended.concerns), 'concern')}" if ended.concerns else ""
+    return f"{count_of(len(ended.files), 'file')}, {accepted}{concerns}"
+
+
+def describe_cost(ended: w.SessionEnded) -> str:
+    """Turns, tokens, money and time."""
+    cached = "unknown" if ended.cached is None else str(ended.cached)
+    fresh = "unknown" if ended.uncached is None else str(ended.uncached)
+    money = "" if ended.cost is None else f"; cost {ended.cost:.4f}"
+    tokens = f"{ended.tokens} tokens: {cached} cached, {fresh} uncached, {ended.completion} written"
+    return f"{count_of(ended.turns, 'turn')}; {tokens}{money}; {ended.seconds:.0f} s"

@@ -4,8 +4,8 @@ import pytest
 from rich.console import Console
 
 from verdigris.drivers import happenings as w
-from verdigris.views import machine, machine_live
-from verdigris.views.loop import count_harness, harness_marks, sparkline
+from verdigris.views import run, run_live
+from verdigris.views.status import count_harness, harness_marks, sparkline
 
 
 def test_a_harness_is_a_mark_for_each_behaviour_and_of_many_the_newest() -> None:
@@ -63,7 +63,7 @@ RUN: list[w.Happening] = [
 
 
 def test_plain_lines_tell_a_program_in_order() -> None:
-    told = [line.text for happening in RUN for line in machine.lines(happening)]
+    told = [line.text for happening in RUN for line in run.lines(happening)]
     assert told == [
         "program port (test-driven), on autoloop/port",
         "  test_writer: m",
@@ -84,18 +84,18 @@ def test_plain_lines_tell_a_program_in_order() -> None:
 
 
 def test_a_step_shows_its_dot_in_the_colour_of_what_it_made() -> None:
-    dots = [machine.lines(happening)[0].dot for happening in RUN if isinstance(happening, w.StepEnded)]
+    dots = [run.lines(happening)[0].dot for happening in RUN if isinstance(happening, w.StepEnded)]
     assert dots == ["red", "green"]
-    blocked = machine.lines(w.StepEnded(62, "code_writer", "blocked", "still-red"))[0]
+    blocked = run.lines(w.StepEnded(62, "code_writer", "blocked", "still-red"))[0]
     assert (blocked.text, blocked.dot) == ("step 62: code_writer: blocked: no attempt was accepted", "yellow")
 
 
 def test_a_glance_at_a_program_has_phase_attempt_harness_metric_tokens_and_money() -> None:
-    glance = machine_live.Glance()
+    glance = run_live.Glance()
     shown = []
     for happening in RUN:
-        glance = machine_live.after(glance, happening)
-        shown.append((glance.harness, machine_live.glance_lines(glance, 75.2)))
+        glance = run_live.after(glance, happening)
+        shown.append((glance.harness, run_live.glance_lines(glance, 75.2)))
     assert shown[8] == (
         ("passing", "blocked", "failing"),
         [
@@ -104,25 +104,25 @@ def test_a_glance_at_a_program_has_phase_attempt_harness_metric_tokens_and_money
             "the base measures 2 (it is new)",
         ],
     )
-    evaluated = machine_live.after(glance, w.PhaseBegan("port", 3, "evaluate"))
-    assert machine_live.glance_lines(evaluated, 0)[0] == "port, iteration 3: evaluate"
+    evaluated = run_live.after(glance, w.PhaseBegan("port", 3, "evaluate"))
+    assert run_live.glance_lines(evaluated, 0)[0] == "port, iteration 3: evaluate"
     assert shown[9][0] == ("passing", "blocked", "passing")
     assert shown[10][1][1] == "1:15  metric ▁▃█ 4 of 4  110 tokens (60 cached)  cost 0.25  accepted"
 
 
 def test_events_of_a_program_are_json_documents() -> None:
-    kinds = [machine.document(happening)["event"] for happening in RUN]
+    kinds = [run.document(happening)["event"] for happening in RUN]
     assert kinds[0] == "program_began"
     assert {"iteration_began", "iteration_done", "run_ended"} <= set(kinds)
-    assert machine.document(RUN[0])["target_metric"] == 4.0
+    assert run.document(RUN[0])["target_metric"] == 4.0
 
 
 @pytest.mark.parametrize(
     "happening", [RUN[0], RUN[4], RUN[10], w.DaemonRests("2026-01-01", "nothing is due")]
 )
 def test_the_live_part_keeps_its_height_whatever_it_shows(happening: w.Happening) -> None:
-    screen = machine_live.MachineScreen()
+    screen = run_live.MachineScreen()
     for one in (RUN[0], happening):
-        screen.glance = machine_live.after(screen.glance, one)
+        screen.glance = run_live.after(screen.glance, one)
     console = Console(width=80, height=24)
     assert len(console.render_lines(screen.render())) == 4

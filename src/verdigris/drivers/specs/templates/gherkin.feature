@@ -1,0 +1,6 @@
+Feature: {title}
+
+  Scenario: NAME
+    Given the state before
+    When something happens
+    Then what can be observed [NEEDS CLARIFICATION: write this]
