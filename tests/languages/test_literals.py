@@ -4,8 +4,8 @@ import ast
 from random import Random
 
 from verdigris.core.report import Status
-from verdigris.languages.literals import EndOfTest, apply, differences, other_value
-from verdigris.languages.python.mutation import replace_inputs
+from verdigris.languages.literals import EndOfTest, Replaced, apply, differences, other_value
+from verdigris.languages.registry import reader_of
 
 TEST = '''\
 import calc
@@ -20,6 +20,10 @@ def test_add():
 def helper():
     return calc.add(9)
 '''
+
+
+def replace_inputs(text: str, lot: Random) -> tuple[Replaced, ...]:
+    return reader_of("test_a.py").other_inputs("test_a.py", text.encode(), lot)
 
 
 def test_one_argument_of_each_test_is_another_and_nothing_else() -> None:

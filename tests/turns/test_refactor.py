@@ -474,7 +474,7 @@ def test_one_more_copy_of_a_known_literal_is_noted_and_not_refused(tmp_path: Pat
     world.write("reading.py", READING_IN_PARTS)
     done = ended(world)
     assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
-    assert any("reading.py:12: `'\\n'`" in concern for concern in done.verdict.concerns)
+    assert any('reading.py:12: `"\\n"`' in concern for concern in done.verdict.concerns)
 
 
 def test_a_changed_decision_that_tests_hold_is_accepted(tmp_path: Path) -> None:

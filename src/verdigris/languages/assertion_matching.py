@@ -233,10 +233,10 @@ class _Search:
 
 
 def _first_fit(search: _Search) -> dict[int, int]:
-    old, new, choices, left = search.old, search.new, search.choices, search.order
-    renaming, used = _Renaming(search.renaming.known), dict[int, int]()
-    taken: set[int] = set()
-    # Assertions that did not move are paired first, so that the findings name the ones that changed.
+    old, new, choices = search.old, search.new, search.choices
+    left = sorted(search.order, key=lambda at: all(new[c].names != old[at].names for c in choices[at][:1]))
+    renaming, used, taken = _Renaming(search.renaming.known), dict[int, int](), set[int]()
+    # Assertions that kept their names or did not move come first, so that findings name those that changed.
     for moved in (False, True):
         lost = []
         for at in left:

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.languages.python.mutation import mutate
+from verdigris.languages.registry import reader_of
+
+if TYPE_CHECKING:
+    from verdigris.languages.findings import Mutated
 
 SLUG = 'import re\n\n\ndef slugify(text):\n    return re.sub(r"[^a-z]+", "-", text.lower()).strip("-")\n'
 
 
+def mutate(before: str, after: str) -> Mutated:
+    return reader_of("m.py").mutants({"m.py": before.encode()}, {"m.py": after.encode()})
+
+
 def told(before: str, after: str) -> list[str]:
-    made = mutate({"m.py": before}, {"m.py": after})
+    made = mutate(before, after)
     for mutant in made.mutants:
         assert ast.dump(ast.parse(mutant.data)) != ast.dump(ast.parse(after))
     return [mutant.what for mutant in made.mutants]
@@ -27,7 +35,7 @@ def test_a_new_condition_is_made_always_true_and_always_false() -> None:
 
 def test_the_parts_of_a_value_with_a_fallback_are_taken_out() -> None:
     found = told("def f(a):\n    return a\n", 'def f(a):\n    return a or "none"\n')
-    assert "`a or 'none'` → `(a)`: no test notices" in found
+    assert '`a or "none"` → `(a)`: no test notices' in found
 
 
 def test_a_moved_boundary_is_moved_back() -> None:
@@ -37,11 +45,11 @@ def test_a_moved_boundary_is_moved_back() -> None:
 
 def test_a_new_parameter_is_held_at_its_default() -> None:
     after = SLUG.replace("(text)", '(text, sep="-")').replace('"-", text', "sep, text")
-    found = mutate({"m.py": SLUG}, {"m.py": after}).mutants
+    found = mutate(SLUG, after).mutants
     assert [m.what for m in found] == [
-        "the parameter `sep` of `slugify` is new, and no test needs more than `'-'`"
+        'the parameter `sep` of `slugify` is new, and no test needs more than `"-"`'
     ]
-    assert b"    sep = '-'\n    return re.sub" in found[0].data
+    assert b'    sep = "-"\n    return re.sub' in found[0].data
 
 
 def test_a_new_number_is_another_one() -> None:
@@ -90,9 +98,9 @@ def test_a_condition_on_another_name_is_a_changed_one() -> None:
 
 
 def test_what_stands_in_no_readable_file_is_left_alone() -> None:
-    assert mutate({"m.py": "x = ("}, {"m.py": "x = ) if"}).mutants == ()
+    assert mutate("x = (", "x = ) if").mutants == ()
 
 
 def test_text_beyond_ascii_is_changed_at_the_right_place() -> None:
-    (mutant,) = mutate({"m.py": 'x = "é"\n'}, {"m.py": 'x = "é"; y = 4\n'}).mutants
+    (mutant,) = mutate('x = "é"\n', 'x = "é"; y = 4\n').mutants
     assert mutant.data.decode().startswith('x = "é"; y = 5\n')

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.languages.python.mutation import mutate
+from verdigris.languages.registry import reader_of
 
 if TYPE_CHECKING:
     from verdigris.languages.findings import Mutant
@@ -22,7 +22,8 @@ def noting(before: str, after: str) -> list[str]:
 
 
 def _mutants(before: str, after: str) -> tuple[Mutant, ...]:
-    return mutate({"m.py": dedent(before)}, {"m.py": dedent(after)}).mutants
+    sides = ({"m.py": dedent(text).encode()} for text in (before, after))
+    return reader_of("m.py").mutants(*sides).mutants
 
 
 TWO_CLASSES = """

@@ -131,8 +131,8 @@ Add no dependency."""
     def concern_rules(self) -> Sequence[Rule]:
         return forms.RULES
 
-    def failing_forms(self) -> mutation.FailingForms:
-        return mutation.FailingForms('if true { panic("not run by any test") };')
+    def mutation_forms(self) -> mutation.MutationForms:
+        return mutation.MutationForms('if true { panic("not run by any test") };')
 
     def code_in_comments(self, root: Node) -> list[str]:
         """Cgo compiles comments, so all of them count in a file that imports "C"."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.grammar import (
+        bindings,
         concerns,
         literals,
         mutation,
@@ -42,18 +43,18 @@ if TYPE_CHECKING:
     )
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.expectations import Expectations
-    from verdigris.languages.grammar.mutation import FailingForms
+    from verdigris.languages.grammar.mutation import MutationForms
     from verdigris.languages.grammar.stubs import Forms
     from verdigris.languages.grammar.suite import GrammarSuite, TestPlace
     from verdigris.languages.grammar.trees import Unparsed
     from verdigris.languages.grammar.validation import AnswerForms
-    from verdigris.languages.literals import Chance, Replaced
+    from verdigris.languages.literals import Chance, RenamedWords, Replaced
     from verdigris.languages.probes import ByteEdit, Probe
 
 
 if not TYPE_CHECKING:
-    concerns, literals, mutation, probes, stubs, validation, weakening = lazy_modules(
-        "verdigris.languages.grammar", "concerns literals mutation probes stubs validation weakening"
+    bindings, concerns, literals, mutation, probes, stubs, validation, weakening = lazy_modules(
+        "verdigris.languages.grammar", "bindings concerns literals mutation probes stubs validation weakening"
     )
     assertions, findings = lazy_modules("verdigris.languages", "assertions findings")
 
@@ -80,8 +81,8 @@ class GrammarLanguage(Language):
     def concern_rules(self) -> Sequence[Rule]:
         return ()
 
-    def failing_forms(self) -> FailingForms:
-        """Code that fails when it runs."""
+    def mutation_forms(self) -> MutationForms:
+        """How the language writes what a mutant needs."""
         raise NotImplementedError
 
     def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:  # noqa: ARG002 - a default
@@ -189,12 +190,21 @@ class GrammarLanguage(Language):
         return validation.stub_bodies(forms, path, old, new, literals, dice)
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        return mutation.mutate_by_grammar(self.failing_forms(), self.without_tests, before, after)
+        return mutation.mutate_by_grammar(self.mutation_forms(), self.without_tests, before, after)
+
+    def renamed_words(
+        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    ) -> RenamedWords | None:
+        sides = (
+            {path: data for path, data in side.items() if self.has_grammar(path)} for side in (before, after)
+        )
+        return bindings.read_renaming(*(mutation.read_roots(self.without_tests, side) for side in sides))
 
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
     ) -> tuple[Replaced, ...]:
-        return literals.replace_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot, tried)
+        tests = self.written_tests(path, data.decode("utf-8", "surrogateescape"), ())
+        return literals.replace_by_grammar(path, data, tests, lot, tried)
 
     def weakenings(
         self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]

@@ -6,13 +6,13 @@ other literal as well; honest code does not.
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.grammar.trees import COMMENTS, line_of, part, text_of_node, tree_of
+from verdigris.languages.grammar.conditions import NUMBERS, TEXTS, is_interpolated
+from verdigris.languages.grammar.trees import COMMENTS, line_of, part, parts, text_of_node, tree_of
 from verdigris.languages.literals import Replaced, other_value
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from verdigris.languages.assertions import TestSeen
+    from verdigris.languages.findings import WrittenTest
     from verdigris.languages.literals import Chance
 
 
@@ -224,18 +224,20 @@ def _shuffle(texts: Iterable[str], dice: Random) -> list[str]:
     return found
 
 
-_NUMBERS = frozenset({"number", "int_literal", "integer_literal"})
-_TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _GIVING = frozenset({"arguments", "argument_list", "literal_value"})
 _TELLING = re.compile(
     r"\w+\.(Error|Errorf|Fatal|Fatalf|Log|Logf|Skip|Skipf|Run)|(describe|it|test|suite|context)(\.\w+)*"
 )
 """Calls whose literals are names and messages. Changed messages may also fail `go vet`, and so the build."""
+_PLAIN_NUMBER = re.compile(r"(0|[1-9]\d*)((?:\.\d+)?)")
+_MESSAGE = re.compile(r"match\s*=[^=]")
+"""The argument that says which message an error has."""
+_TABLE = re.compile(r"@(?:\w+\.)*parametrize\(")
 _BODIES = frozenset({"statement_block", "block"})
 
 
 def replace_by_grammar(
-    path: str, data: bytes, tests: Iterable[TestSeen], lot: Chance, tried: Collection[int]
+    path: str, data: bytes, tests: Iterable[WrittenTest], lot: Chance, tried: Collection[int]
 ) -> tuple[Replaced, ...]:
     """Replaces one literal of every test, chosen at random."""
     root, fault = tree_of(path, data)
@@ -244,7 +246,7 @@ def replace_by_grammar(
     inputs = list(_inputs(root))
     found: dict[int, Replaced] = {}
     for test in tests:
-        mine = [node for node in inputs if test.line <= line_of(node) <= test.last]
+        mine = [node for node in inputs if test.first <= line_of(node) <= test.last]
         fresh = [node for node in mine if node.start_byte not in tried] or mine
         if fresh and (one := _replace_literal(lot.choice(fresh), lot)) is not None:
             found[one.start] = one
@@ -252,15 +254,22 @@ def replace_by_grammar(
 
 
 def _inputs(root: Node) -> Iterator[Node]:
-    """Literals in a body that are passed to a call; in a Rust macro, those in an inner pair of brackets."""
+    """Literals in a body that are passed to a call, and the rows of a table above it.
+
+    In a Rust macro, those in an inner pair of brackets.
+    """
     stack: list[tuple[Node, int, bool]] = [(root, 0, False)]
     while stack:
         node, depth, given = stack.pop()
-        if node.type in COMMENTS or node.type == "template_string":
+        if node.type in COMMENTS or node.type == "template_string" or _MESSAGE.match(text_of_node(node)):
             continue
-        if node.type in _NUMBERS | _TEXTS:
-            if given:
+        if node.type in NUMBERS | TEXTS:
+            if given and not is_interpolated(node):
                 yield node
+            continue
+        if node.type == "decorator":
+            given_rows = parts(part(parts(node)[0], "arguments")) if _TABLE.match(text_of_node(node)) else []
+            stack += ((row, depth, True) for row in given_rows[1:2])
             continue
         if node.type in _BODIES:
             depth, given = depth + 1, False
@@ -274,15 +283,16 @@ def _inputs(root: Node) -> Iterator[Node]:
 
 def _replace_literal(node: Node, lot: Chance) -> Replaced | None:
     text = text_of_node(node)
-    if node.type in _NUMBERS:
-        if not text.isdigit() or (len(text) > 1 and text[0] == "0"):
+    if node.type in NUMBERS:
+        found = _PLAIN_NUMBER.fullmatch(text)
+        if found is None:
             return None
         # A negative number does not compile for an unsigned type.
-        now = str(other_value(int(text), lot)) if int(text) > 0 else "1"
+        now = f"{other_value(int(found[1]), lot)}{found[2]}" if int(found[1]) > 0 else f"1{found[2]}"
     else:
         inner = text[1:-1]
-        if text[:1] not in "\"'" or "\\" in inner:
+        if text[:1] not in "\"'" or text[:1] in inner or not inner.isprintable():
             return None
-        told = json.dumps(other_value(inner, lot), ensure_ascii=False)
-        now = told if text[0] == '"' else f"'{told[1:-1]}'"
+        drawn = f"{inner}x" if "\\" in inner else str(other_value(inner, lot))
+        now = f"{text[0]}{drawn}{text[0]}"
     return Replaced(line_of(node), node.start_byte, node.end_byte, text, now)

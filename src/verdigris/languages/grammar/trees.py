@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError
-from verdigris.core.languages import facts_of
+from verdigris.core.languages import DEFAULT_LANGUAGE, FACTS, facts_of
 from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
 from verdigris.languages.findings import IdMark, Imported, TestComment
@@ -47,10 +47,12 @@ def parse_tree(path: str, data: bytes) -> Node | Unparsed:
 
 def tree_of(path: str, data: bytes) -> tuple[Node, Unparsed | None]:
     """The root and the first error. A grammar does not know every corner of its language."""
-    facts = facts_of(path)
-    if facts is None:
+    facts = facts_of(path) or FACTS[DEFAULT_LANGUAGE]
+    # A script without an ending is read as the default language is.
+    grammar = facts.grammars.get(_ending(path)) or next(iter(facts.grammars.values()), None)
+    if grammar is None:
         raise HarnessError(f"no grammar reads {path}")
-    root = _parser(*facts.grammars[_ending(path)]).parse(data).root_node
+    root = _parser(*grammar).parse(data).root_node
     # A root may have an error that no node shows: a separator that only the grammar requires.
     return root, _fault(root) if root.has_error else None
 

@@ -190,9 +190,9 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     def concern_rules(self) -> Sequence[Rule]:
         return forms.RULES
 
-    def failing_forms(self) -> mutation.FailingForms:
+    def mutation_forms(self) -> mutation.MutationForms:
         statement = 'if (true) throw new Error("not run by any test");'
-        return mutation.FailingForms(statement, f"(() => {{ {statement} }})()")
+        return mutation.MutationForms(statement, f"(() => {{ {statement} }})()")
 
 
 LANGUAGE = NodeLanguage(FACTS["node"])

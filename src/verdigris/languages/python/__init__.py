@@ -39,13 +39,14 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
+    from verdigris.languages.grammar import bindings, literals, mutation
     from verdigris.languages.literals import Chance, RenamedWords, Replaced
     from verdigris.languages.python import (
         causes,
         concerns,
         imports,
         modules,
-        mutation,
+        mutants,
         project,
         pytest_config,
         same_code,
@@ -67,7 +68,8 @@ _MODULES = (".py", ".pyi")
 
 
 if not TYPE_CHECKING:
-    concerns, imports, mutation, project = lazy_modules(__name__, "concerns imports mutation project")
+    concerns, imports, mutants, project = lazy_modules(__name__, "concerns imports mutants project")
+    bindings, literals, mutation = lazy_modules("verdigris.languages.grammar", "bindings literals mutation")
     causes, pytest_config = lazy_modules(__name__, "causes pytest_config")
     starter, stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "starter stubs syntax test_places tests weakening"
@@ -223,21 +225,17 @@ there is."""
         return suite.files_of_bases(texts, files)
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        return mutation.mutate(_texts(before), _texts(after))
+        return mutation.mutate_by_grammar(mutants.FORMS, bytes, before, after)
 
     def renamed_words(
         self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
     ) -> RenamedWords:
-        return mutation.read_words(_texts(before), _texts(after))
+        return bindings.read_renaming(*(mutation.read_roots(bytes, side) for side in (before, after)))
 
     def other_inputs(
-        self,
-        path: str,  # noqa: ARG002
-        data: bytes,
-        lot: Chance,
-        tried: Collection[int] = (),
+        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
     ) -> tuple[Replaced, ...]:
-        return mutation.replace_inputs(_text(data), lot, tried)
+        return literals.replace_by_grammar(path, data, self.written_tests(path, _text(data), ()), lot, tried)
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
         paths = [path for path in change.after if path.endswith(_MODULES)]

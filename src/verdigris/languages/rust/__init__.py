@@ -149,8 +149,8 @@ dependency."""
     def concern_rules(self) -> Sequence[Rule]:
         return forms.RULES
 
-    def failing_forms(self) -> mutation.FailingForms:
-        return mutation.FailingForms('if true { panic!("not run by any test") }')
+    def mutation_forms(self) -> mutation.MutationForms:
+        return mutation.MutationForms('if true { panic!("not run by any test") }')
 
 
 LANGUAGE = RustLanguage(FACTS["rust"])
