@@ -12,8 +12,12 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
+from verdigris.core.events import Event
 from verdigris.core.settings import DriverSettings, Settings, keys_of
 from verdigris.core.value import is_value
+from verdigris.core.verdict import Kind
+from verdigris.core.verdict.redness import WHY_NOT
+from verdigris.drivers.loop import events as _loop_events  # noqa: F401 - it registers the loop's events
 from verdigris.storage.config.drivers import built_in_sections
 from verdigris.storage.config.file import MOVED
 
@@ -36,12 +40,17 @@ def row(*cells: str) -> str:
 def sentences(kind: type) -> dict[str, str]:
     """The docstring of each field of a class, those of the classes above it too."""
     told: dict[str, str] = {}
-    for base in reversed(kind.__mro__[:-1]):
+    for base in reversed(kind.__mro__):
+        if not base.__module__.startswith("verdigris."):
+            continue
         body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
         assert isinstance(body, ast.ClassDef)
         for field, after in zip(body.body, body.body[1:], strict=False):
             match field, after:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
                     told[name] = " ".join(text.split())
     return told
 
@@ -107,17 +116,51 @@ def _default(key: Key) -> str:
             return f"`{key.default}`"
 
 
-TABLES: Mapping[str, Callable[[], Iterator[str]]] = {"configuration.md": key_table}
-"""Page → its table, which is the one with the same first line."""
+def verdict_table() -> Iterator[str]:
+    yield row("verdict", "what it means", "what to do")
+    yield "|---|---|---|\n"
+    for name, says in sentences(Kind).items():
+        means, _, move = says.partition(" Next: ")
+        yield row(f"`{Kind[name]}`", means, move.rstrip("."))
+
+
+def red_table() -> Iterator[str]:
+    yield row("`red:`", "why it is no red", "what to do")
+    yield "|---|---|---|\n"
+    for reason, (why, move) in WHY_NOT.items():
+        yield row(f"`{reason}`", why, move)
+
+
+_EVENT_HOMES = ("verdigris.core.events.", "verdigris.drivers.loop.")
+
+
+def event_table() -> Iterator[str]:
+    yield row("event", "what it records")
+    yield "|---|---|\n"
+    for name, event in sorted(Event.kinds.items()):
+        if event.__module__.startswith(_EVENT_HOMES) and not event.__subclasses__():
+            about = inspect.cleandoc(vars(event).get("__doc__") or "").partition("\n")[0]
+            assert about, f"the event {name} has no docstring"
+            yield row(f"`{name}`", about)
+
+
+TABLES: Mapping[str, tuple[Callable[[], Iterator[str]], ...]] = {
+    "configuration.md": (key_table,),
+    "troubleshooting.md": (red_table, verdict_table),
+    "log.md": (event_table,),
+}
+"""Page → its tables; each replaces the one with the same first line."""
 
 
 def renewed(page: str) -> str:
-    """The page with its table as the code has it."""
-    rows = list(TABLES[page]())
+    """The page with its tables as the code has them."""
     text = (DOCS / page).read_text("utf-8")
-    found = re.search(rf"^{re.escape(rows[0])}(?:\|.*\n)*", text, re.MULTILINE)
-    assert found is not None, f"{page} has no table with the head {rows[0]}"
-    return text[: found.start()] + "".join(rows) + text[found.end() :]
+    for table in TABLES[page]:
+        head, *rows = table()
+        old = re.search(rf"^{re.escape(head)}(?:\|.*\n)*", text, re.MULTILINE)
+        assert old is not None, f"{page} has no table with the head {head}"
+        text = "".join((text[: old.start()], head, *rows, text[old.end() :]))
+    return text
 
 
 if __name__ == "__main__":

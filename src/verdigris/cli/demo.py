@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verdigris.cli.context import show
+from verdigris.core.events import Accepted
 from verdigris.core.languages import DEFAULT_LANGUAGE, READ_LANGUAGES
 from verdigris.views.lines import Line
 
@@ -79,7 +80,7 @@ def command(lang: str) -> int:
     project = prepare(script)
     play(script, project, screen)
     found = project.log.verify()
-    accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
+    accepted = any(record.type == Accepted.kind() for record in project.log.records(reverse=True))
     done, roots = found.whole and accepted, [project.root]
     if lang == DEFAULT_LANGUAGE:
         from verdigris.drivers.demo.play import build_kata, build_spec

@@ -22,6 +22,7 @@ from verdigris.cli.context import (
     start,
 )
 from verdigris.cli.group import OfferingGroup
+from verdigris.core import events as e
 from verdigris.core.errors import LogDamaged, VerdigrisError
 from verdigris.core.records import flatten, to_json
 from verdigris.views.lines import Dot, Line, count_of, make_visible, time_of
@@ -206,7 +207,10 @@ _TELLING = (
     "argv",
 )
 """The fields that a line shows, in their order."""
-_EVENT_DOTS: dict[str, Dot] = {"accepted": "green", "denied": "red", "violation": "red", "repair": "red"}
+_EVENT_DOTS: dict[str, Dot] = {
+    e.Accepted.kind(): "green",
+    **{event.kind(): "red" for event in (e.Denied, e.Violation, e.Repair)},
+}
 
 
 def lines(records: Iterable[Record]) -> list[Line]:

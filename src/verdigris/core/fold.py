@@ -32,6 +32,7 @@ from verdigris.core.state import (
 from verdigris.core.suite_health import SuiteCounts
 from verdigris.core.turn_events import close_turn, earn, fold_reds, fold_turn, head_of, without_keys
 from verdigris.core.value import replace
+from verdigris.core.verdict import STRIKES, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,7 +50,7 @@ REMEMBERED_VIOLATIONS = 20
 REMEMBERED_STEPS = 50
 REMEMBERED_SESSIONS = 20
 REMEMBERED_SUITES = 8
-ACCEPTED, REPAIRED = "accepted", "repaired"
+ACCEPTED, REPAIRED = Kind.ACCEPTED, "repaired"
 
 
 def fold(records: Iterable[Record], state: State | None = None) -> State:
@@ -193,14 +194,11 @@ def _at_head(w: WorktreeState) -> WorktreeState:
 
 
 def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
-    if event.verdict == "accepted":
+    if event.verdict == Kind.ACCEPTED:
         return earn(replace(w, phase=Phase.RED, refactor=None, revised=(), reported=()), event.tree)
     if event.verdict == "aborted" or w.refactor is None:
         return replace(w, phase=Phase.RED, refactor=None)
-    counts = event.verdict not in {"broken", "tampered"} and event.tree not in {
-        w.refactor.judged,
-        w.refactor.tree,
-    }
+    counts = event.verdict in STRIKES and event.tree not in {w.refactor.judged, w.refactor.tree}
     refused = RefusedRefactor(event.verdict, event.reasons, event.concerns, event.next, event.unproven)
     refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree, refused=refused)
     return replace(w, refactor=refactor)
@@ -279,13 +277,13 @@ def _fold_step(step: OpenStep, event: Event) -> OpenStep:
     If only some claims were accepted, they stay, and the step goes on for the others.
     """
     match event:
-        case e.StepProposed() if step.verdict != ACCEPTED:
+        case e.StepProposed() if step.verdict != Kind.ACCEPTED:
             return replace(step, proposal=event.proposal, verdict="")
-        case e.Repair() if step.verdict != ACCEPTED:
+        case e.Repair() if step.verdict != Kind.ACCEPTED:
             return replace(step, verdict=REPAIRED)
-        case e.Settled(verdict="accepted") | e.RefactorEnded(verdict="accepted"):
+        case e.Settled(verdict=Kind.ACCEPTED) | e.RefactorEnded(verdict=Kind.ACCEPTED):
             whole = step.verdict != REPAIRED
-            verdict = ACCEPTED if whole else REPAIRED
+            verdict = Kind.ACCEPTED if whole else REPAIRED
             return replace(step, verdict=verdict, rest=event.tree, concerns=event.concerns)
         case e.Accepted():
             return replace(step, tests=(*step.tests, event.test_id))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.errors import OthersCallOpen, UserError
-from verdigris.core.events import LeftOpen, SentBack
+from verdigris.core.events import Edit, LeftOpen, SentBack
 from verdigris.core.policy.done import find_notes, find_open, lost_tests
 from verdigris.core.state import Phase, Stage
 from verdigris.core.value import replace
@@ -118,7 +118,7 @@ def _is_its_turn(project: Project, call: HookCall, state: WorktreeState) -> bool
     for record in project.log.records(reverse=True):
         if record.seq <= state.open_cycle.since:
             break
-        if record.type == "edit" and record.actor.get("context") == call.actor.context:
+        if record.type == Edit.kind() and record.actor.get("context") == call.actor.context:
             return True
     return False
 

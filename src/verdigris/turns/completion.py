@@ -23,7 +23,7 @@ from verdigris.core.report import RunEnd, Status
 from verdigris.core.state import Phase, SessionStart
 from verdigris.core.test_ids import function_of
 from verdigris.core.value import field, replace, value
-from verdigris.core.verdict import first_line
+from verdigris.core.verdict import Kind, first_line
 from verdigris.execution.test_run import execute, on_start_tree, time_limit
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.repository import head
@@ -109,7 +109,7 @@ def _after_verdict(project: Project, past: Past, event: e.Event) -> Past:
             return replace(past, suite=event.record)
         case e.RefactorBegun():
             return replace(past, refactor=event)
-        case e.RefactorEnded(verdict="accepted") if past.refactor is not None:
+        case e.RefactorEnded(verdict=Kind.ACCEPTED) if past.refactor is not None:
             before, after = (read_tests_of(project, one) for one in (past.refactor.record, past.suite))
             spans = (*past.spans, (past.at, past.refactor.tree))
             renamed = past.renamed | (before.keys() - after.keys())

@@ -15,7 +15,7 @@ from verdigris.checks.source_edits import at, only_for_tests
 from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import BlockTests, Deny
 from verdigris.core.errors import UserError
-from verdigris.core.events import BlockingTests, TestBugClosed, TestsBlocked
+from verdigris.core.events import Accepted, BlockingTests, TestBugClosed, TestsBlocked
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.records import AGENT
 from verdigris.core.test_ids import split_id
@@ -125,7 +125,7 @@ def _refuse_skip(
 
 def _read_passed(project: Project, state: WorktreeState) -> frozenset[str]:
     """Ids of tests that an acceptance proved, or that passed in the last whole run."""
-    accepted = (record.data["test_id"] for record in project.log.records() if record.type == "accepted")
+    accepted = (record.data["test_id"] for record in project.log.records() if record.type == Accepted.kind())
     return frozenset(accepted) | (baseline_ids(project, state) or frozenset())
 
 

@@ -56,6 +56,8 @@ class CycleMoved(Event):
 
 @value
 class CycleValidated(Event):
+    """The tests of a cycle were validated: the verdict with its checks."""
+
     cycle: str
     verdict: str
     """`PASS`, `CONCERNS` or `BLOCKER`."""
@@ -90,6 +92,8 @@ class CycleStopped(Event):
 
 @value
 class CycleResumed(Event):
+    """A person let a stopped cycle go on."""
+
     cycle: str
     at: int
     by: Actor
@@ -98,6 +102,8 @@ class CycleResumed(Event):
 
 @value
 class CycleEnded(Event):
+    """A cycle is done, or aborted."""
+
     cycle: str
     outcome: str
     """`done` or `aborted`."""
@@ -137,6 +143,8 @@ class MachineStarted(Event):
 
 @value
 class MachineEnded(Event):
+    """A run of the machine ended, and why."""
+
     outcome: str
     why: str = ""
 
@@ -211,6 +219,8 @@ class Committing(Announcement):
 
 @value
 class Committed(Outcome):
+    """The user's git made the commit."""
+
     step: int
     role: str
     commit: str
@@ -219,5 +229,7 @@ class Committed(Outcome):
 
 @value
 class NotCommitted(Outcome):
+    """The user's git made no commit, and why."""
+
     step: int
     why: str

@@ -11,6 +11,8 @@ from verdigris.core.value import field, value
 
 @value
 class LayingAside(Announcement):
+    """Edits are about to be taken out of the tree, and kept."""
+
     aside: str
     paths: tuple[str, ...]
     edited: str
@@ -25,6 +27,8 @@ class LayingAside(Announcement):
 
 @value
 class Reverted(Outcome):
+    """The edits are out of the tree."""
+
     aside: str
     displaced: tuple[str, ...] = ()
     """`path blob` of unrecorded bytes that were overwritten."""
@@ -32,6 +36,8 @@ class Reverted(Outcome):
 
 @value
 class Restoring(Announcement):
+    """Edits that were set aside are about to come back."""
+
     aside: str
     paths: tuple[str, ...]
     before: str
@@ -44,6 +50,8 @@ class Restoring(Announcement):
 
 @value
 class Restored(Outcome):
+    """The edits are back in the tree."""
+
     aside: str
     displaced: tuple[str, ...] = ()
     tree: str = ""
@@ -61,12 +69,16 @@ class Dropped(Event):
 
 @value
 class Formatting(Announcement):
+    """The configured formatter is about to run on the turn's source."""
+
     paths: tuple[str, ...]
     tree: str
 
 
 @value
 class Formatted(Outcome):
+    """The formatter ran; its result was kept, or undone."""
+
     tree: str
     undone: bool = False
     displaced: tuple[str, ...] = ()
@@ -83,6 +95,8 @@ class Proving(Announcement):
 
 @value
 class Proved(Outcome):
+    """The run on the start tree is over, and the edits are back."""
+
     displaced: tuple[str, ...] = ()
 
 
@@ -99,6 +113,8 @@ class PuttingBack(Announcement):
 
 @value
 class PutBack(Outcome):
+    """Protected paths are as they were."""
+
     paths: tuple[str, ...]
     displaced: tuple[str, ...] = ()
 
@@ -118,17 +134,23 @@ class MovingBack(Announcement):
 
 @value
 class MovedBack(Outcome):
+    """HEAD, index and files are as they were."""
+
     displaced: tuple[str, ...] = ()
 
 
 @value
 class Syncing(Announcement):
+    """A git command that moves the tree is about to run outside of any turn."""
+
     argv: tuple[str, ...]
     tree: str
 
 
 @value
 class Synced(Outcome):
+    """The git command ended; what it brought is ground."""
+
     argv: tuple[str, ...]
     exit_code: int | None
     """None when git was killed with us."""
@@ -148,6 +170,8 @@ class HoldingOut(Announcement):
 
 @value
 class HeldOut(Outcome):
+    """The tests are in the control area, where only verdicts run them."""
+
     files: Mapping[str, str]
 
 
@@ -162,6 +186,8 @@ class Releasing(Announcement):
 
 @value
 class Released(Outcome):
+    """The tests are back in the tree."""
+
     paths: tuple[str, ...]
 
 
@@ -194,6 +220,8 @@ class TestsBlocked(Outcome):
 
 @value
 class Configured(Event):
+    """`tdd.yaml` was read: the settings and path classes that hold from here on."""
+
     tdd_yaml: str
     """Digest of the file from which the rest was compiled."""
     settings: Mapping[str, Any]
@@ -206,6 +234,8 @@ class Configured(Event):
 
 @value
 class Unconfigured(Event):
+    """`tdd uninit` removed the configuration."""
+
     why: str = ""
 
 
@@ -233,6 +263,8 @@ class GateInstalled(Event):
 
 @value
 class GateRemoved(Event):
+    """A client's hooks were taken out of its files."""
+
     client: str
 
 
@@ -248,6 +280,8 @@ class CycleFilesInstalled(Event):
 
 @value
 class CycleFilesRemoved(Event):
+    """The files by which a client takes part in a cycle were removed."""
+
     client: str
 
 

@@ -12,12 +12,16 @@ from verdigris.core.value import value
 
 @value
 class TurnOpened(Event):
+    """The first claim of a turn, with the tree that it starts from."""
+
     turn: str
     tree: str
 
 
 @value
 class OracleFrozen(Event):
+    """Tests, specs and runner keys are frozen as they stand in this tree."""
+
     turn: str
     tree: str
     findings: tuple[str, ...] = ()
@@ -30,6 +34,8 @@ class OracleFrozen(Event):
 
 @value
 class EditClaim(Event):
+    """A red and the source that will be edited for it."""
+
     test_id: str
     edit_target: str
     red: int
@@ -83,6 +89,8 @@ class Call(Event):
 
 @value
 class Denied(Event):
+    """An action was refused: the rule, the reason, the next move."""
+
     rule: str
     reason: str
     next: str
@@ -91,6 +99,8 @@ class Denied(Event):
 
 @value
 class Violation(Event):
+    """A protected path was changed around the gate."""
+
     path: str
     what: str
     displaced: str = ""
@@ -101,6 +111,8 @@ class Violation(Event):
 
 @value
 class Settled(Event):
+    """The verdict on a turn."""
+
     turn: str
     verdict: str
     tree: str
@@ -124,6 +136,8 @@ class Accepted(Event):
 
 @value
 class Repair(Event):
+    """A turn's edits were set aside after its last strike."""
+
     why: str
     test_ids: tuple[str, ...]
     aside: str
@@ -132,6 +146,8 @@ class Repair(Event):
 
 @value
 class Suspended(Event):
+    """Git moved the tree under an open turn, so its reds have to be proven again."""
+
     turn: str
     tree: str
     """The turn's start on the new ground."""
@@ -143,6 +159,8 @@ class Suspended(Event):
 
 @value
 class Resumed(Event):
+    """The claims of a suspended turn were proven on the new tree."""
+
     turn: str
     reds: Mapping[str, int]
     """Each surviving claim with the red that proves it on the new ground."""
@@ -152,6 +170,8 @@ class Resumed(Event):
 
 @value
 class TestRun(Event):
+    """One test, as the kernel ran it."""
+
     __test__ = False
 
     test_id: str
@@ -240,6 +260,8 @@ class Characterized(Event):
 
 @value
 class TestBug(Event):
+    """Somebody reported that a test is wrong; the source edits are set aside."""
+
     __test__ = False
 
     bug: str
@@ -261,6 +283,8 @@ class Revised(Event):
 
 @value
 class TestBugClosed(Event):
+    """A report about a test ended: the test was revised, or is right."""
+
     __test__ = False
 
     bug: str
@@ -269,6 +293,8 @@ class TestBugClosed(Event):
 
 @value
 class RefactorBegun(Event):
+    """A refactor is open, with the results of every test before it."""
+
     tree: str
     record: str
     """Blob with every id and its status before."""
@@ -282,6 +308,8 @@ class RefactorBegun(Event):
 
 @value
 class RefactorEnded(Event):
+    """The verdict on a refactor, or its abort."""
+
     verdict: str
     tree: str
     reasons: tuple[str, ...] = ()
@@ -294,11 +322,15 @@ class RefactorEnded(Event):
 
 @value
 class SwitchedOff(Event):
+    """A person switched the law off."""
+
     why: str
 
 
 @value
 class SwitchedOn(Event):
+    """A person switched the law on."""
+
     tree: str
 
 
@@ -312,6 +344,8 @@ class WeakerAccepted(Event):
 
 @value
 class LogRepaired(Event):
+    """A person repaired the log or the store; what was damaged is kept."""
+
     kept: int
     lost: int
     why: str

@@ -22,18 +22,34 @@ _VALUE = r"(?i)(?:left|right|expected|received|actual)\b[\w ]*: "
 
 
 class Kind(StrEnum):
+    """`docs/troubleshooting.md` lists these sentences."""
+
     ACCEPTED = "accepted"
+    """Proven; the tree is the new baseline. Next: commit."""
     STILL_RED = "still-red"
+    """A claimed test does not pass. Next: edit and settle again."""
     REGRESSED = "regressed"
+    """Something that passed before fails; in a refactor also: no test shows that what changed behaves as
+    before. Next: mend it; or test it first, or a person says `tdd refactor begin --uncovered`.
+    """
     WEAKENED = "weakened"
+    """A test or an assertion went missing. Next: put it back."""
     HOLLOW = "hollow"
+    """The test passes with a false expectation too, or none of its assertions ran. Next: compute the answer
+    instead of recognising it.
+    """
     OVERFIT = "overfit"
+    """Held-out tests fail. Next: solve the general case."""
     TAMPERED = "tampered"
+    """Frozen files or the test tool changed since the claim. Next: it was put back, or put it back; after an
+    `npm install`, claim again.
+    """
     BROKEN = "broken"
+    """The run did not end properly, or cannot be trusted. Next: the reason names the file or the tool."""
 
 
-STRIKES = frozenset({Kind.STILL_RED, Kind.REGRESSED, Kind.WEAKENED, Kind.HOLLOW, Kind.OVERFIT})
-"""Verdicts that count against a claim; `broken` and `tampered` never do."""
+STRIKES = frozenset(Kind) - {Kind.ACCEPTED, Kind.TAMPERED, Kind.BROKEN}
+"""Verdicts that count against a claim."""
 
 
 @value

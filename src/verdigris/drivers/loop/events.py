@@ -21,6 +21,8 @@ class IterationEvent(ProgramEvent):
 
 @value
 class IterationBegun(ProgramEvent):
+    """One round of a program begins on this commit."""
+
     number: int
     commit: str
     tree: str
@@ -111,6 +113,8 @@ class RefactorChosen(IterationEvent):
 
 @value
 class Measured(IterationEvent):
+    """The evaluator's number for the candidate."""
+
     tree: str
     metric: float
     passing: int | None = None
@@ -130,6 +134,8 @@ class Measured(IterationEvent):
 
 @value
 class CheckedByCi(IterationEvent):
+    """What CI said about the commit."""
+
     commit: str
     outcome: str
     """`passed`, `failed`, `unreachable` or `timeout`."""
@@ -139,6 +145,8 @@ class CheckedByCi(IterationEvent):
 
 @value
 class IterationEnded(ProgramEvent):
+    """How a round ended: accepted, rejected or an error."""
+
     number: int
     status: str
     """`accepted`, `rejected`, `error`, `blocked` or `ci-fix-exhausted`."""
@@ -163,6 +171,8 @@ class IterationEnded(ProgramEvent):
 
 @value
 class ProgramPaused(ProgramEvent):
+    """A program stops until a person resumes it."""
+
     reason: str
     at: int
 
@@ -177,6 +187,8 @@ class ProgramResumed(ProgramEvent):
 
 @value
 class ProgramCompleted(ProgramEvent):
+    """A program reached its goal."""
+
     reason: str
     at: int
 
