@@ -10,9 +10,8 @@ from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import PASS, Stage
 from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced
-from verdigris.drivers.cycle.stage_play import play_stage, set_back
+from verdigris.drivers.cycle.stage_play import ROLE_OF, VALIDATOR, play_stage, set_back, step_of
 from verdigris.drivers.cycle.stages import advance, freeze, resume, start
-from verdigris.drivers.cycle.tasks import ROLE_OF, VALIDATOR, step_of
 from verdigris.drivers.cycle.validation.judgement import validate
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 import msgspec
+from msgspec import Meta
 
 from verdigris.core.value import value
 from verdigris.models.json_text import UnsoundJson, keys_once, repair_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
 class Say(StrEnum):
@@ -38,51 +39,47 @@ Action = Literal["upsert", "delete", "move"]
 
 
 class RoleEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: str
+    path: Annotated[str, Meta(description="from the project's root")]
     action: Action
-    intent: str = ""
-    """The purpose in a few words: a line of the commit's summary."""
-    content: str | None = None
-    """The whole text, for `upsert`; for `move` where it changes as well."""
-    to: str | None = None
-    """The new path, for `move`."""
+    intent: Annotated[str, Meta(description="what this edit is for, in a few words")] = ""
+    content: Annotated[str | None, Meta(description="the file's whole new text")] = None
+    to: Annotated[str | None, Meta(description="for `move`: the new path")] = None
 
 
 class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a test is to pin down, stated with it."""
 
-    target: str = ""
-    """What is specified: a function, a method, a bug."""
-    behaviour: str = ""
-    source: str = ""
-    """The source of truth: a path, an address, a bullet of a spec."""
-    assertions: tuple[str, ...] = ()
-    included: tuple[str, ...] = ()
-    """Edge cases that the test has."""
-    excluded: tuple[str, ...] = ()
-    """Edge cases that are left to other tests, with the reason."""
+    target: Annotated[str, Meta(description="what is specified: a function, a method, a bug")] = ""
+    behaviour: Annotated[str, Meta(description="the behaviour that the test pins, in one sentence")] = ""
+    source: Annotated[
+        str, Meta(description="the source of truth that says so: a path, an address, a bullet")
+    ] = ""
+    assertions: Annotated[tuple[str, ...], Meta(description="the fewest that capture it")] = ()
+    included: Annotated[tuple[str, ...], Meta(description="edge cases that the test has")] = ()
+    excluded: Annotated[
+        tuple[str, ...], Meta(description="edge cases that it leaves out, each with the reason")
+    ] = ()
 
 
 class RoleAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer as it is read; servers are sent its schema, and people read the descriptions there."""
+
     verdict: Say
-    rationale: str
-    """Why this change now; in answer to the first question the plan."""
-    reason: str = ""
-    """For a person: why the verdict is not `edit`."""
-    read: tuple[str, ...] = ()
-    """Files that it wants to see before it edits."""
+    rationale: Annotated[str, Meta(description="the plan, or why this change is made now")]
+    reason: Annotated[str, Meta(description="why the verdict is not `edit`; empty for `edit`")] = ""
+    read: Annotated[tuple[str, ...], Meta(description="files to be shown first")] = ()
     type: str = ""
-    subject: str = ""
-    """Of the commit, without its type."""
-    points: tuple[int, ...] = ()
-    """Of the tester: the points of the kata that the test shows, by number."""
-    findings: tuple[str, ...] = ()
-    """Of a validator: each as `file:line — what is wrong`."""
+    subject: Annotated[str, Meta(description="the commit's subject without its type")] = ""
+    points: Annotated[
+        tuple[int, ...],
+        Meta(description="of the tester: the numbers of the kata's points that the test shows"),
+    ] = ()
+    findings: Annotated[
+        tuple[str, ...], Meta(description="of the validator: each as `file:line — what is wrong`")
+    ] = ()
     pin: Pin | None = None
-    improvement: str = ""
-    """Of a refactor: what gets better, in a line."""
-    lesson: str = ""
-    """A rule for later steps."""
+    improvement: Annotated[str, Meta(description="of a refactor: what gets better, in a line")] = ""
+    lesson: Annotated[str, Meta(description="a rule that holds beyond this step, or empty")] = ""
     edits: tuple[RoleEdit, ...] = ()
 
 
@@ -95,12 +92,45 @@ class RefusedAnswer:
     """Files that it replaces without having seen them whole: they go back with the reasons."""
 
 
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
+PARTS = {"points": "[2]", "findings": "[]", "pin": "null", "improvement": '""', "lesson": '""'}
+"""The parts of an answer that only some roles have, and each as JSON in the answer that the prompt shows."""
+SCHEMA_NAME = "edit_plan"
+
+
+def schema(commit_types: Sequence[str], says: Sequence[Say], parts: Sequence[str] = ()) -> dict[str, Any]:
+    """One for every question to every role of a driver: a provider caches it with the prompt's beginning.
+
+    `says`: the verdicts that its roles may give. `parts`: what some of them state besides, of `PARTS`.
+    """
+    whole = _schema_of(RoleAnswer)["properties"]
+    own = {
+        "verdict": {"type": "string", "enum": [say.value for say in says]},
+        "type": {"type": "string", "enum": ["", *commit_types]},
+    }
+    names = ("verdict", "reason", "rationale", "read", "type", "subject", *parts, "edits")
+    return _closed_object({name: own.get(name, whole[name]) for name in names})
+
+
+def _schema_of(kind: Any) -> dict[str, Any]:
+    """As strict servers want it: every key of an object is required, and no other is allowed."""
+    arguments = get_args(kind)
+    match get_origin(kind):
+        case _ if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            return _closed_object({one.name: _schema_of(one.type) for one in msgspec.structs.fields(kind)})
+        case origin if origin is Annotated:
+            return {**_schema_of(arguments[0]), "description": arguments[1].description}
+        case origin if origin is tuple:
+            return {"type": "array", "items": _schema_of(arguments[0])}
+        case origin if origin is Literal:
+            return {"type": "string", "enum": list(arguments)}
+        case None:
+            return {"type": "integer" if kind is int else "string"}
+        case _:  # a union with None
+            inner = _schema_of(arguments[0])
+            return {**inner, "type": [inner["type"], "null"]}
 
 
 def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
-    """Closes an object as strict servers want it: every key required, no other key."""
     return {
         "type": "object",
         "properties": properties,
@@ -109,71 +139,6 @@ def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def schema(commit_types: Sequence[str], says: Sequence[Say], parts: Sequence[str] = ()) -> dict[str, Any]:
-    """One for every question to every role of a driver: a provider caches it with the prompt's beginning.
-
-    `says`: the verdicts that its roles may give. `parts`: what some of them state besides, of `PARTS`.
-    """
-    return _closed_object(
-        {
-            "verdict": {"type": "string", "enum": [say.value for say in says]},
-            "reason": _text("why the verdict is not `edit`; empty for `edit`"),
-            "rationale": _text("the plan, or why this change is made now"),
-            "read": {"type": "array", "items": {"type": "string"}, "description": "files to be shown first"},
-            "type": {"type": "string", "enum": ["", *commit_types]},
-            "subject": _text("the commit's subject without its type"),
-            **{part: PARTS[part].schema for part in parts},
-            "edits": {
-                "type": "array",
-                "items": _closed_object(
-                    {
-                        "path": _text("from the project's root"),
-                        "action": {"type": "string", "enum": ["upsert", "delete", "move"]},
-                        "intent": _text("what this edit is for, in a few words"),
-                        "content": {"type": ["string", "null"], "description": "the file's whole new text"},
-                        "to": {"type": ["string", "null"], "description": "for `move`: the new path"},
-                    }
-                ),
-            },
-        }
-    )
-
-
-SCHEMA_NAME = "edit_plan"
-
-
-@value
-class AnswerPart:
-    """A part of the answer that only some roles have."""
-
-    schema: Mapping[str, Any]
-    example: str
-    """As JSON, in the answer that the prompt shows."""
-
-
-def _several(description: str, kind: str = "string") -> dict[str, Any]:
-    return {"type": "array", "items": {"type": kind}, "description": description}
-
-
-_PIN = _closed_object(
-    {
-        "target": _text("what is specified: a function, a method, a bug"),
-        "behaviour": _text("the behaviour that the test pins, in one sentence"),
-        "source": _text("the source of truth that says so: a path, an address, a bullet"),
-        "assertions": _several("the fewest that capture it"),
-        "included": _several("edge cases that the test has"),
-        "excluded": _several("edge cases that it leaves out, each with the reason"),
-    }
-)
-PARTS = {
-    "points": AnswerPart(
-        _several("of the tester: the numbers of the kata's points that the test shows", "integer"), "[2]"
-    ),
-    "findings": AnswerPart(_several("of the validator: each as `file:line — what is wrong`"), "[]"),
-    "pin": AnswerPart({**_PIN, "type": ["object", "null"]}, "null"),
-    "improvement": AnswerPart(_text("of a refactor: what gets better, in a line"), '""'),
-    "lesson": AnswerPart(_text("a rule that holds beyond this step, or empty"), '""'),
-}
 _TEST_BUG = re.compile(r"^[\s>*-]*TEST_BUG:[ \t]*(\S.*)$", re.MULTILINE)
 
 _THOUGHT = re.compile(r"\A(?!\s*[{`]).*?</(?:think|thinking|reasoning)>", re.DOTALL)

@@ -37,7 +37,7 @@ def guide(team: Team, language: str, runner: str = "", tools: tuple[str, ...] = 
 def _answer(team: Team) -> str:
     types = ", ".join(f"{' or '.join(role.commit_types)} ({role})" for role in team.roles)
     *says, last = team.says
-    more = "".join(f'"{part}": {PARTS[part].example}, ' for part in team.parts)
+    more = "".join(f'"{part}": {PARTS[part]}, ' for part in team.parts)
     words = {"types": types, "verdicts": f"{', '.join(says)} or {last}", "more": more, "brief": team.brief}
     return re.sub(
         r"\{(types|verdicts|more|brief)\}", lambda found: words[found[1]], read_prompts("answer")["form"]

@@ -10,65 +10,64 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.core.roles import NAMES
+from verdigris.core.value import value
 from verdigris.languages.registry import language_for
 from verdigris.models.roles import Objection, Role, Team, read_prompts
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.edit_faults import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from verdigris.core.roles import RoleKind
     from verdigris.models.roles import Judge, Tree
     from verdigris.models.roles.answer import RoleEdit
 
-_JUDGES: dict[RoleKind, Judge] = {
-    "planner": "plan",
-    "tester": "red",
-    "validator": "validation",
-    "coder": "settlement",
-    "refactorer": "refactor",
-    "optimizer": "refactor",
+_KINDS: dict[RoleKind, tuple[Judge, tuple[str, ...]]] = {
+    "planner": ("plan", ("docs",)),
+    "tester": ("red", ("test",)),
+    "validator": ("validation", ("test",)),
+    "coder": ("settlement", ("feat", "fix")),
+    "refactorer": ("refactor", ("refactor",)),
+    "optimizer": ("refactor", ("perf", "refactor")),
 }
-_COMMIT_TYPES: dict[RoleKind, tuple[str, ...]] = {
-    "planner": ("docs",),
-    "tester": ("test",),
-    "validator": ("test",),
-    "coder": ("feat", "fix"),
-    "refactorer": ("refactor",),
-    "optimizer": ("perf", "refactor"),
-}
+"""Which verdict ends a role's step, and the types of its commits."""
 
 
-def _role(
-    driver: str,
-    kind: RoleKind,
-    stops: Collection[Say],
-    *parts: str,
-    objections: Collection[tuple[PathClass, Objection]] = (),
-) -> Role:
-    names = NAMES[driver]
-    order = tuple(names)
-    task, instead, guide = re.split(r"\n(?:instead: |\n)", read_prompts(kind)[driver], maxsplit=2)
-    return Role(
-        names[kind],
-        driver,
-        guide=guide,
-        task=task.removeprefix("task: "),
-        instead=instead,
-        commit_types=_COMMIT_TYPES[kind],
-        next=names[order[(order.index(kind) + 1) % len(order)]],
-        judge=_JUDGES[kind],
-        stops=frozenset(stops),
-        objections=tuple(objections),
-        only_own=kind == "planner",
-        parts=parts,
-    )
+@value
+class _Own:
+    """What a driver adds to a role."""
+
+    stops: frozenset[Say] = frozenset()
+    """Besides those of all its roles."""
+    parts: tuple[str, ...] = ()
+    objections: tuple[tuple[PathClass, Objection], ...] = ()
 
 
-def _team(driver: str, brief: str, *roles: Role) -> Team:
-    page = read_prompts(driver)
-    return Team(driver, page["before the roles"], page["after the roles"], roles, brief)
+def _team(driver: str, brief: str, always: Say, **roles: _Own) -> Team:
+    """`always`: the verdict that what is to be built is wrong, which every role may give that edits."""
+    page, names = read_prompts(driver), NAMES[driver]
+    order = tuple(names.values())
+    made = []
+    for kind, name in names.items():
+        task, instead, guide = re.split(r"\n(?:instead: |\n)", read_prompts(kind)[driver], maxsplit=2)
+        judge, commit_types = _KINDS[kind]
+        own = roles.get(kind, _Own())
+        made.append(
+            Role(
+                name,
+                driver,
+                guide=guide,
+                task=task.removeprefix("task: "),
+                instead=instead,
+                commit_types=commit_types,
+                next=order[(order.index(name) + 1) % len(order)],
+                judge=judge,
+                stops=own.stops if judge == "validation" else own.stops | {always},
+                objections=own.objections,
+                only_own=kind == "planner",
+                parts=own.parts,
+            )
+        )
+    return Team(driver, page["before the roles"], page["after the roles"], tuple(made), brief)
 
 
 # -- what a role may not edit -----------------------------------------------------------------
@@ -131,71 +130,43 @@ _NO_CODE = _never("the validator writes nothing but new tests to be held out")
 
 # -- the teams --------------------------------------------------------------------------------
 
-_KATA = {Say.TEST_IS_WRONG, Say.KATA_IS_WRONG}
+_WRONG, _RIGHT, _NOTHING = (
+    frozenset({say}) for say in (Say.TEST_IS_WRONG, Say.TEST_IS_RIGHT, Say.NOTHING_TO_DO)
+)
 MACHINE = _team(
     "machine",
     "kata",
-    _role(
-        "machine",
-        "tester",
-        _KATA | {Say.KATA_DONE, Say.TEST_IS_RIGHT},
-        "points",
-        objections=[(PathClass.SOURCE, _only_stubs)],
-    ),
-    _role("machine", "coder", _KATA, objections=[(PathClass.TEST, _NOT_THE_IMPLEMENTORS)]),
-    _role(
-        "machine",
-        "refactorer",
-        _KATA | {Say.NOTHING_TO_DO},
-        objections=[(PathClass.TEST, _no_deletion("it is a test file, and a refactor keeps every test"))],
+    Say.KATA_IS_WRONG,
+    tester=_Own(_WRONG | _RIGHT | {Say.KATA_DONE}, ("points",), ((PathClass.SOURCE, _only_stubs),)),
+    coder=_Own(_WRONG, objections=((PathClass.TEST, _NOT_THE_IMPLEMENTORS),)),
+    refactorer=_Own(
+        _WRONG | _NOTHING,
+        objections=((PathClass.TEST, _no_deletion("it is a test file, and a refactor keeps every test")),),
     ),
 )
-_SPEC = {Say.SPEC_IS_WRONG}
 CYCLE = _team(
     "cycle",
     "spec",
-    _role("cycle", "planner", _SPEC),
-    _role("cycle", "tester", _SPEC, objections=[(PathClass.SOURCE, _only_upserts("test author"))]),
-    _role(
-        "cycle",
-        "validator",
-        {Say.PASS, Say.CONCERNS, Say.BLOCKER},
-        "findings",
-        objections=[
-            (PathClass.TEST, _new_files),
-            (PathClass.SOURCE, _NO_CODE),
-            (PathClass.OTHER, _NO_CODE),
-        ],
+    Say.SPEC_IS_WRONG,
+    tester=_Own(objections=((PathClass.SOURCE, _only_upserts("test author")),)),
+    validator=_Own(
+        frozenset({Say.PASS, Say.CONCERNS, Say.BLOCKER}),
+        ("findings",),
+        ((PathClass.TEST, _new_files), (PathClass.SOURCE, _NO_CODE), (PathClass.OTHER, _NO_CODE)),
     ),
-    _role("cycle", "coder", _SPEC | {Say.TEST_IS_WRONG}, objections=[(PathClass.TEST, _FROZEN)]),
+    coder=_Own(_WRONG, objections=((PathClass.TEST, _FROZEN),)),
 )
-_PROGRAM = {Say.PROGRAM_IS_WRONG}
 LOOP = _team(
     "loop",
     "program",
-    _role(
-        "loop",
-        "tester",
-        _PROGRAM | {Say.NOTHING_TO_DO, Say.TEST_IS_RIGHT},
-        "pin",
-        objections=[(PathClass.SOURCE, _only_upserts("test writer")), (PathClass.TEST, _KEPT)],
+    Say.PROGRAM_IS_WRONG,
+    tester=_Own(
+        _RIGHT | _NOTHING,
+        ("pin",),
+        ((PathClass.SOURCE, _only_upserts("test writer")), (PathClass.TEST, _KEPT)),
     ),
-    _role("loop", "coder", _PROGRAM | {Say.TEST_IS_WRONG}, objections=[(PathClass.TEST, _NOT_THIS_ROLES)]),
-    _role(
-        "loop",
-        "refactorer",
-        _PROGRAM | {Say.NOTHING_TO_DO},
-        "improvement",
-        "lesson",
-        objections=[(PathClass.TEST, _KEPT)],
-    ),
-    _role(
-        "loop",
-        "optimizer",
-        _PROGRAM | {Say.NOTHING_TO_DO},
-        "improvement",
-        "lesson",
-        objections=[(PathClass.TEST, _NOT_THIS_ROLES)],
-    ),
+    coder=_Own(_WRONG, objections=((PathClass.TEST, _NOT_THIS_ROLES),)),
+    refactorer=_Own(_NOTHING, ("improvement", "lesson"), ((PathClass.TEST, _KEPT),)),
+    optimizer=_Own(_NOTHING, ("improvement", "lesson"), ((PathClass.TEST, _NOT_THIS_ROLES),)),
 )
 TEAMS = {team.driver: team for team in (MACHINE, CYCLE, LOOP)}
