@@ -15,7 +15,7 @@ from verdigris.core.events import StepBegun, StepProposed, StepRefused
 from verdigris.core.policy.done import find_open
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
-from verdigris.drivers.budget import Meter, as_tokens
+from verdigris.drivers.budget import BudgetUsedUp, Meter, as_tokens
 from verdigris.drivers.edits import Bad, join_reasons
 from verdigris.drivers.happenings import (
     Attempted,
@@ -210,6 +210,16 @@ class RunEnd:
     outcome: str
     why: str = ""
     next: str = ""
+
+
+def play_out(turn: Callable[[], RunEnd | None], spent: RunEnd) -> RunEnd:
+    """Takes turns until one ends the run; `spent`: its end, but for the reason, if no token is left."""
+    try:
+        while (ended := turn()) is None:
+            pass
+    except BudgetUsedUp as used:
+        return replace(spent, why=str(used))
+    return ended
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import PASS, Stage
-from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced
 from verdigris.drivers.cycle.stage_play import ROLE_OF, VALIDATOR, play_stage, set_back, step_of
 from verdigris.drivers.cycle.stages import advance, freeze, resume, start
 from verdigris.drivers.cycle.validation.judgement import validate
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told
-from verdigris.drivers.play import REPLAY, RunEnd
+from verdigris.drivers.play import REPLAY, RunEnd, play_out
 from verdigris.drivers.specs.spec import read_spec
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.teams import CYCLE
@@ -49,13 +48,8 @@ class CycleRun:
         begun = self._begin(spelling, cwd)
         if isinstance(begun, Deny):
             return begun
-        try:
-            ended = begun or self._play()
-            while ended is None:
-                ended = self._play()
-        except BudgetUsedUp as used:
-            ended = RunEnd(BUDGET, str(used), "`tdd cycle run` takes it up again")
-        return self._tell_end(ended)
+        again = "`tdd cycle run` takes it up again"
+        return self._tell_end(begun or play_out(self._play, RunEnd(BUDGET, next=again)))
 
     def _begin(self, spelling: str, cwd: Path) -> RunEnd | Deny | None:
         state = self._project.state()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ModelUnavailable
-from verdigris.drivers.budget import BudgetUsedUp, Spent, reached_limit
+from verdigris.drivers.budget import Spent, reached_limit
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
@@ -21,7 +21,7 @@ from verdigris.drivers.loop.open_program import BranchStuck, follow_base, is_ask
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
-from verdigris.drivers.play import RunEnd, find_unproven
+from verdigris.drivers.play import RunEnd, find_unproven, play_out
 from verdigris.storage.log.log import now_ms
 from verdigris.turns.completion import begin_session
 
@@ -54,12 +54,7 @@ class LoopRun:
             lacking = f"tdd.yaml has no `llm.prices`, and no prices for {', '.join(roles)}"
             self._open.watch(Noted(f"the cost is unknown, so its limit is not checked: {lacking}"))
         try:
-            ended = self._check()
-            while ended is None:
-                self._iterate()
-                ended = self._check()
-        except BudgetUsedUp as used:
-            ended = RunEnd(LoopOutcome.LIMIT, str(used), self._again)
+            ended = play_out(self._turn, RunEnd(LoopOutcome.LIMIT, next=self._again))
         except BranchStuck as stuck:
             ended = RunEnd(LoopOutcome.BLOCKED, stuck.message, stuck.hint or self._again)
         except (OutOfReach, ModelUnavailable) as gone:
@@ -99,6 +94,12 @@ class LoopRun:
         if limit := reached_limit(self._limits, spent, ITERATION):
             return RunEnd(LoopOutcome.LIMIT, limit, self._again)
         return None
+
+    def _turn(self) -> RunEnd | None:
+        ended = self._check()
+        if ended is None:
+            self._iterate()
+        return ended
 
     # -- one iteration ------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
-from verdigris.drivers.budget import BudgetUsedUp, as_tokens
+from verdigris.drivers.budget import as_tokens
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.judges.implementor import open_reds
@@ -26,7 +26,7 @@ from verdigris.drivers.machine.history import (
 from verdigris.drivers.machine.open_machine import list_dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.step import Outcome, notes_for, play_step, unshown_points
-from verdigris.drivers.play import REPLAY, UNPROVEN, Exhausted, RunEnd, find_unproven
+from verdigris.drivers.play import REPLAY, UNPROVEN, Exhausted, RunEnd, find_unproven, play_out
 from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
@@ -86,14 +86,11 @@ class MachineRun:
         return f"machine-{self._machine.project.state().machine.runs}"
 
     def _until(self, last: int) -> RunEnd:
-        try:
-            while (now := where(self._machine)).step <= last:
-                ended = self._step(now)
-                if ended is not None:
-                    return ended
-        except BudgetUsedUp as used:
-            return RunEnd(BUDGET, str(used))
-        return RunEnd(STEPS)
+        def turn() -> RunEnd | None:
+            now = where(self._machine)
+            return self._step(now) if now.step <= last else RunEnd(STEPS)
+
+        return play_out(turn, RunEnd(BUDGET))
 
     # -- one step -----------------------------------------------------------------------------
 
