@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from verdigris.core.value import value
-from verdigris.drivers.happenings import Asked, Noted
-from verdigris.models.protocol import Usage
+from verdigris.drivers.happenings import Asked, Noted, Watcher
+from verdigris.models.protocol import Ask, Model, ModelReply, Usage
 from verdigris.models.request import Share, prefix_share, whole_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.settings import Prices
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.protocol import Ask, Model, ModelReply
     from verdigris.models.roles import Role
 
 _LONG = 4_000

@@ -10,31 +10,26 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from verdigris.checks.observation import ORACLE
 from verdigris.core.actions import Deny
-from verdigris.core.paths import FILE, LINK, PathClass
-from verdigris.core.report import Status
+from verdigris.core.paths import FILE, LINK, Entry, PathClass
+from verdigris.core.report import Status, TestReport
 from verdigris.core.value import value
 from verdigris.drivers.step_records import Verified
 from verdigris.execution.test_run import run_tool
 from verdigris.models.roles import feedback
-from verdigris.models.roles.context import HUGE, Material, as_text
+from verdigris.models.roles.context import HUGE, Material, Tree, as_text
 from verdigris.setup.initialisation import has_tests
-from verdigris.storage.project import text_of, texts_at
+from verdigris.storage.project import Project, text_of, texts_at
 from verdigris.turns.candidate_run import format_edits
 from verdigris.turns.operation import operation
-from verdigris.turns.settle import settle
+from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.core.paths import Entry
-    from verdigris.core.report import TestReport
     from verdigris.core.settings import ConcernRule
     from verdigris.core.state import Red
-    from verdigris.models.roles.context import Tree
-    from verdigris.storage.project import Project
-    from verdigris.turns.settle import Settlement
 
 
 _TELLING = re.compile(r"error|:\d+[:,)]|\(\d+,\d+\)", re.IGNORECASE)

@@ -15,8 +15,8 @@ from verdigris.core.events import StepBegun, StepProposed, StepRefused
 from verdigris.core.policy.done import find_open
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
-from verdigris.drivers.budget import BudgetUsedUp, Meter, as_tokens
-from verdigris.drivers.edits import Bad, join_reasons
+from verdigris.drivers.budget import BudgetUsedUp, Meter, Metered, as_tokens
+from verdigris.drivers.edits import Bad, Seen, join_reasons
 from verdigris.drivers.happenings import (
     Attempted,
     Delayed,
@@ -28,11 +28,11 @@ from verdigris.drivers.happenings import (
     scrub_events,
 )
 from verdigris.drivers.step_records import Proposal, StepLog, StepRecords
-from verdigris.models.role_models import assign_models
-from verdigris.models.roles import conversation
+from verdigris.models.role_models import RoleModels, assign_models
+from verdigris.models.roles import Role, Team, conversation
 from verdigris.models.roles.answer import RefusedAnswer
-from verdigris.models.roles.check import RoleStop
-from verdigris.models.roles.context import shrunk
+from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.models.roles.context import Material, shrunk
 from verdigris.storage.repository import head
 from verdigris.turns.completion import gather_work
 
@@ -42,13 +42,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import DriverSettings
     from verdigris.core.state import OpenStep
-    from verdigris.drivers.budget import Metered
-    from verdigris.drivers.edits import Seen
     from verdigris.drivers.happenings import Watcher
-    from verdigris.models.role_models import RoleModels
-    from verdigris.models.roles import Role, Team
-    from verdigris.models.roles.check import EditPlan
-    from verdigris.models.roles.context import Material
     from verdigris.models.roles.conversation import Talk
     from verdigris.models.roles.prompt import Task
     from verdigris.storage.project import Project

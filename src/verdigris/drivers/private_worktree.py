@@ -18,16 +18,14 @@ from verdigris.core.value import value
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.git import git
-from verdigris.storage.project import open_project
-from verdigris.storage.repository import find_repository, head, linked_worktrees, resolve
+from verdigris.storage.project import Project, open_project
+from verdigris.storage.repository import Repository, find_repository, head, linked_worktrees, resolve
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
 
 _ENVIRONMENTS = (".venv", "venv", "env")
 _PACKAGES = "node_modules"

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from verdigris.core.errors import ConfigError, ModelMisused
-from verdigris.core.settings import AS_USUAL
+from verdigris.core.settings import AS_USUAL, ModelSettings
 from verdigris.core.value import value
 from verdigris.storage.config.keys import LIKE_A_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from verdigris.core.settings import ModelSettings
 
 
 _DUMMIES = frozenset(

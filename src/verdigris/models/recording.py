@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ModelMisused, ModelUnavailable, UserError
 from verdigris.core.value import value
-from verdigris.models.protocol import Ask, ModelReply, ToolCall, Usage
+from verdigris.models.protocol import Ask, Message, Model, ModelReply, ToolCall, Usage
 from verdigris.models.request import prompt_text
 from verdigris.storage.durable_files import append_line, read_lines
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from verdigris.models.protocol import Message, Model
     from verdigris.models.providers import Scrubber
 
 

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, NoReturn, Self, assert_never
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, VerdigrisError
 from verdigris.core.value import replace, value
 from verdigris.models.failure import Meaning, ModelFailure, Patience
-from verdigris.models.protocol import Ask, Message, Usage
-from verdigris.models.providers import Scrubber, key_of, key_variables
+from verdigris.models.protocol import Ask, Message, ModelReply, Usage
+from verdigris.models.providers import Endpoint, Scrubber, key_of, key_variables
 from verdigris.models.request import Abilities, Counter, estimate_ask, request_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from verdigris.models.client import AnswerStream, ModelClient
-    from verdigris.models.protocol import ModelReply
-    from verdigris.models.providers import Endpoint
 
 
 class RemoteModel(AbstractContextManager["RemoteModel"]):

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self
 
 from verdigris.core.errors import ConfigError, UserError, VerdigrisError
-from verdigris.core.settings import AS_USUAL, HUMAN
-from verdigris.models.providers import Scrubber, endpoint_of, key_variables
+from verdigris.core.settings import AS_USUAL, HUMAN, DriverSettings, ModelSettings, Player
+from verdigris.models.providers import Endpoint, Scrubber, endpoint_of, key_variables
 from verdigris.models.recording import Recorded, Recorder, Recording
 from verdigris.models.remote import RemoteModel, check
 from verdigris.setup.doctor_checks import DoctorFinding, failure
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
-    from verdigris.core.settings import DriverSettings, ModelSettings, Player
     from verdigris.models.protocol import Model
-    from verdigris.models.providers import Endpoint
     from verdigris.models.roles import Team
     from verdigris.storage.config.drivers import AnySection
 

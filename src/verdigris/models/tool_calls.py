@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from verdigris.core.value import replace, value
 from verdigris.models.json_text import UnsoundJson, keys_once, repair_json
-from verdigris.models.protocol import Message
+from verdigris.models.protocol import Message, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.models.protocol import ToolCall, ToolSpec
 
 LENGTH = "length"
 """The `finish` of an answer that reached the limit of its tokens."""

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from verdigris.core.value import value
 from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
-from verdigris.drivers.code.facts import SessionFacts, describe_usage
+from verdigris.drivers.code.facts import SessionFacts, StepFacts, VerdictFacts, describe_usage
 from verdigris.drivers.code.tools.dispatch import EDITING
 from verdigris.models.tool_calls import arguments_of, describe_arguments
-from verdigris.views.lines import Line
+from verdigris.views.lines import Dot, Line
 from verdigris.views.run import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from verdigris.drivers.code.facts import StepFacts, VerdictFacts
     from verdigris.models.protocol import Message
-    from verdigris.views.lines import Dot
 
 
 PANES = ("conversation", "plan", "verdict", "diff")

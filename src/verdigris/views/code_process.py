@@ -20,19 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import HarnessError
 from verdigris.drivers import happenings as w
-from verdigris.drivers.code.commands import CommandAnswer
+from verdigris.drivers.code.commands import CommandAnswer, Dialogue
 from verdigris.drivers.code.facts import Changes, read_changes, read_facts
-from verdigris.drivers.code.session import OutOfTime
+from verdigris.drivers.code.session import OutOfTime, Session
 from verdigris.drivers.code.tools.dispatch import READING
-from verdigris.views.code import Cancel, Earlier, PermissionAsked
+from verdigris.views.code import Cancel, Earlier, PermissionAsked, ScreenMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
-    from verdigris.drivers.code.commands import Dialogue
-    from verdigris.drivers.code.session import Session
-    from verdigris.views.code import ScreenMessage
 
 SCREEN_FAILED = 70
 _MAIN = threading.main_thread().ident or 0

@@ -9,7 +9,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from multiprocessing.connection import Connection
 
-    from textual.app import ComposeResult
     from textual.events import Resize
 
 HINTS = "Enter sends · Tab next pane · PgUp PgDn scroll · /help · Ctrl-D ends"

@@ -12,7 +12,7 @@ from textual.widgets import RichLog, Static, TextArea
 
 from verdigris.drivers.code.commands import COMMANDS
 from verdigris.views.code import PANES
-from verdigris.views.lines import wrap
+from verdigris.views.lines import Line, wrap
 from verdigris.views.run_live import line_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from textual.events import Key, Resize
 
-    from verdigris.views.lines import Line
 
 QUIET = 0.4
 """Seconds without a key before a question accepts one: it may appear while somebody types."""

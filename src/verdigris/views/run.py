@@ -12,12 +12,10 @@ from verdigris.drivers import happenings as w
 from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_BACK, UPHELD
 from verdigris.models.roles.answer import Say
 from verdigris.models.tool_calls import describe_arguments
-from verdigris.views.lines import Line, count_of
+from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from verdigris.views.lines import Dot
 
 
 DOTS: dict[str, Dot] = {

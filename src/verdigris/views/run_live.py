@@ -6,23 +6,19 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from verdigris.core.value import replace, value
 from verdigris.drivers import happenings as w
 from verdigris.views import run as view
-from verdigris.views.lines import make_visible, wrap
+from verdigris.views.lines import Line, make_visible, wrap
 from verdigris.views.run import DOTS, dot_of_step
 from verdigris.views.status import HARNESS_COLOURS, HARNESS_MARKS, MOST_MARKS, count_harness, sparkline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from rich.console import RenderableType
-
-    from verdigris.views.lines import Line
 
 
 _PASSED = "·"

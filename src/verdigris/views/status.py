@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.records import to_json
-from verdigris.views.lines import Line, count_of
+from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.drivers.loop.survey import OpenWork, ProgramSurvey
     from verdigris.drivers.machine.history import MachineSurvey
-    from verdigris.views.lines import Dot
 
 _CONDITION_DOTS: dict[str, Dot] = {
     "ready": "green",

@@ -10,13 +10,12 @@ import click
 from verdigris.cli.context import json_option, show, show_json, start
 from verdigris.cli.group import OfferingGroup
 from verdigris.core.records import to_json
-from verdigris.views.lines import Line, count_of
+from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.drivers.corpus.export import Exported
-    from verdigris.views.lines import Dot
 
 _DOTS: dict[str, Dot] = {"holds": "green", "fails": "red", "unverified": "yellow"}
 _FORMATS = ("triples", "swebench", "atif", "chat", "parquet")

@@ -26,12 +26,11 @@ from verdigris.cli.group import OfferingGroup
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.records import Actor
-from verdigris.core.state import BLOCKER, CONCERNS, PASS
+from verdigris.core.state import BLOCKER, CONCERNS, PASS, Cycle
 from verdigris.core.value import replace
 from verdigris.views.lines import Dot, Line
 
 if TYPE_CHECKING:
-    from verdigris.core.state import Cycle
     from verdigris.drivers.cycle.frame import CycleStep
     from verdigris.storage.project import Project
 

@@ -10,17 +10,15 @@ from verdigris.core.paths import from_elsewhere
 from verdigris.core.report import RunEnd
 from verdigris.core.value import value
 from verdigris.core.verdict import reason_for, reasons_against_run
-from verdigris.drivers.audit.report import FLAKY, AuditOutcome
+from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck, RedTest
 from verdigris.runners.registry import built_in, missing_download
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verdigris.drivers.audit.report import FoundPlace, LostCheck, RedTest
     from verdigris.drivers.audit.tree_runs.folder import Suite
     from verdigris.drivers.audit.units import Unit
-    from verdigris.storage.project import Project
 
 
 @value

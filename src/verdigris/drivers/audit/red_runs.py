@@ -9,7 +9,7 @@ from verdigris.checks.missing_stubs import missing_stubs
 from verdigris.checks.verdict_checks import traced_tests
 from verdigris.core.languages import declares_packages
 from verdigris.core.paths import FILE, PathClass
-from verdigris.core.report import Status
+from verdigris.core.report import CollectError, Failure, Status, TestReport, TestResult
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
@@ -21,7 +21,6 @@ from verdigris.languages.registry import holds_tests, reader_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from verdigris.core.report import CollectError, Failure, TestReport, TestResult
     from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.storage.project import Project
 

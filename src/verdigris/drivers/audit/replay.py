@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import executed_lines, uncovered_lines, watchable
-from verdigris.checks.observation import Candidate, difference, is_layout
+from verdigris.checks.observation import Candidate, TreeDifference, difference, is_layout
 from verdigris.checks.refactor import find_unrun
 from verdigris.checks.verdict_checks import VerdictChecks, find_concerns, scrutinise
 from verdigris.checks.weakening import RECORDED, describe_weakening, find_weakenings
 from verdigris.core.languages import facts_of
-from verdigris.core.paths import PathClass
+from verdigris.core.paths import Change, PathClass
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import function_of, innermost, split_id
 from verdigris.core.value import replace, value
@@ -26,22 +26,18 @@ from verdigris.drivers.audit.red_runs import (
     list_idle,
     repeat_reds,
 )
-from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck
+from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck, RedTest
 from verdigris.drivers.audit.tree_runs.folder import Suite
 from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import still_written
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from verdigris.checks.observation import TreeDifference
-    from verdigris.core.paths import Change
-    from verdigris.drivers.audit.report import RedTest
     from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.drivers.audit.units import Unit
-    from verdigris.storage.project import Project
 
 NOTHING = Suite(TestReport("", RunEnd.FINISHED, 0, 0))
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".yml", ".yaml", ".gitignore", ".svg", ".png")

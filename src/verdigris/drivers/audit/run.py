@@ -27,20 +27,18 @@ from verdigris.drivers.audit.tree_runs.environment import (
     present_environment,
     require_rooms,
 )
-from verdigris.drivers.audit.tree_runs.folder import KnownSuites, find_folder
-from verdigris.drivers.audit.tree_runs.suite import open_runs, plain_snapshot
-from verdigris.drivers.audit.units import find_units
+from verdigris.drivers.audit.tree_runs.folder import AuditFolder, KnownSuites, find_folder
+from verdigris.drivers.audit.tree_runs.suite import TestRuns, open_runs, plain_snapshot
+from verdigris.drivers.audit.units import Range, Selection, Unit, find_units
 from verdigris.storage.project import Project, open_log
-from verdigris.storage.repository import find_repository
+from verdigris.storage.repository import Repository, find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-    from verdigris.drivers.audit.tree_runs.suite import Builder, TestRuns
-    from verdigris.drivers.audit.units import Range, Selection, Unit
-    from verdigris.storage.repository import Repository
+    from verdigris.drivers.audit.tree_runs.suite import Builder
+
 
 _KIND = "units"
 TIMEOUT = 600.0

@@ -10,17 +10,15 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 from itertools import pairwise
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import replace, value
-from verdigris.drivers.audit.report import parse_unit, render_unit
+from verdigris.drivers.audit.report import UnitReport, parse_unit, render_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
-    from multiprocessing.connection import Connection
 
-    from verdigris.drivers.audit.report import UnitReport
     from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.drivers.audit.units import Unit
 

@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import NotARepository, StorageError, UserError
 from verdigris.core.value import replace, value
-from verdigris.drivers.audit.report import Commit
-from verdigris.storage.git import null_split, users_git
-from verdigris.storage.repository import find_repository
+from verdigris.drivers.audit.report import AuditReport, Commit, UnitReport
+from verdigris.storage.git import Git, null_split, users_git
+from verdigris.storage.repository import Repository, find_repository
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from verdigris.drivers.audit.report import AuditReport, UnitReport
-    from verdigris.storage.git import Git
-    from verdigris.storage.repository import Repository
 
 
 _FIELDS = "%H%x00%P%x00%an%x00%ct%x00%s%x00%T"

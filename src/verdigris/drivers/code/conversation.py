@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.policy.next_move import FIRST_MOVE
 from verdigris.core.report import RunEnd
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import some
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import JUDGED_BEFORE
-from verdigris.models.protocol import Ask, Message
+from verdigris.models.protocol import Ask, Message, ModelReply, ToolSpec
 from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
 from verdigris.models.tool_calls import sendable_calls
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from verdigris.core.actions import Deny
-    from verdigris.core.state import WorktreeState
     from verdigris.languages.stubs import Stub
-    from verdigris.models.protocol import ModelReply, ToolSpec
     from verdigris.turns.settle import Settlement
     from verdigris.turns.test import Tested
 

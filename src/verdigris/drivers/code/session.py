@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, UserError
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
-from verdigris.drivers.budget import Limits, Spent, reached_limit
+from verdigris.drivers.budget import Limits, Meter, Spent, reached_limit
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import (
     Essentials,
@@ -24,7 +24,7 @@ from verdigris.drivers.code.conversation import (
 )
 from verdigris.drivers.code.outcome import Account, End, SessionResult, conclude, read_account
 from verdigris.drivers.code.plan import describe_plan, open_steps
-from verdigris.drivers.code.tools.dispatch import EDITING
+from verdigris.drivers.code.tools.dispatch import EDITING, Dispatcher
 from verdigris.drivers.code.tools.law import (
     count_repairs,
     last_event,
@@ -40,23 +40,19 @@ from verdigris.drivers.happenings import (
     ToolCalled,
     TurnJudged,
 )
-from verdigris.gates.calls import HookCall, Moment
+from verdigris.gates.calls import HookCall, Moment, Reply
 from verdigris.gates.stops import has_restructured, stop
-from verdigris.models.protocol import Message
+from verdigris.models.protocol import Message, Model, ModelReply, ToolCall, ToolSpec
 from verdigris.models.tool_calls import arguments_of, cancel_calls
 from verdigris.turns.next_move import following_move
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verdigris.drivers.budget import Meter
     from verdigris.drivers.code.session_file import SessionFile
     from verdigris.drivers.code.settings import CodeSettings
-    from verdigris.drivers.code.tools.dispatch import Dispatcher
     from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench
     from verdigris.drivers.happenings import Watcher
-    from verdigris.gates.calls import Reply
-    from verdigris.models.protocol import Model, ModelReply, ToolCall, ToolSpec
 
 ROLE = "agent"
 STOPS = 4

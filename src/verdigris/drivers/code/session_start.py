@@ -29,7 +29,7 @@ from verdigris.drivers.code.session_file import (
     read_current,
     session_path,
 )
-from verdigris.drivers.code.settings import AGENT, Permission, load_code
+from verdigris.drivers.code.settings import AGENT, CodeSettings, Mode, Permission, Sweep, load_code
 from verdigris.drivers.code.tools.dispatch import SYSTEM, Dispatcher, is_patching, tools_for
 from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.workbench import CLIENT, Jobs, Workbench, jobs_folder
@@ -39,7 +39,7 @@ from verdigris.models.role_models import RoleModels
 from verdigris.models.roles.context import as_text
 from verdigris.setup.doctor_checks import DoctorFinding
 from verdigris.storage.lock import hold_alone
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
 from verdigris.turns.baseline import known_baseline
@@ -50,10 +50,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from verdigris.drivers.code.settings import CodeSettings, Mode, Sweep
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.protocol import Model
-    from verdigris.storage.project import Project
 
 _OFFER = (
     "there are no tests here: the model is told to write tests of the present behaviour before it changes "

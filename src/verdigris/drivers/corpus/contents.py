@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
-from verdigris.core.paths import Classes, PathClass, classify
+from verdigris.core.paths import Change, Classes, PathClass, classify
 from verdigris.core.records import Actor
 from verdigris.core.settings import Settings
 from verdigris.core.value import value
 from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-from verdigris.drivers.corpus.triple import CommitPatches
+from verdigris.drivers.corpus.triple import CommitPatches, LeftOut, Triple
 from verdigris.storage.git import users_git
 from verdigris.storage.project import Project, open_log
 from verdigris.storage.snapshots import trees
@@ -29,9 +29,7 @@ from verdigris.storage.snapshots.workspace import open_store
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.core.paths import Change
     from verdigris.drivers.corpus.session_source import Trajectory
-    from verdigris.drivers.corpus.triple import LeftOut, Triple
     from verdigris.storage.repository import Repository
 
 

@@ -15,7 +15,7 @@ from verdigris.core.records import to_json
 from verdigris.core.value import replace, value
 from verdigris.drivers.corpus.contents import CorpusContents, name_repository, open_objects
 from verdigris.drivers.corpus.formats import FORMATS
-from verdigris.drivers.corpus.secret_scrubber import SecretScrubber, scrub_corpus
+from verdigris.drivers.corpus.secret_scrubber import ScrubbedSecret, SecretScrubber, scrub_corpus
 from verdigris.drivers.corpus.session_source import Sessions
 from verdigris.drivers.corpus.sources import read_audit, read_log
 from verdigris.storage.repository import find_repository
@@ -23,7 +23,6 @@ from verdigris.storage.repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.drivers.corpus.secret_scrubber import ScrubbedSecret
     from verdigris.drivers.corpus.triple import LeftOut, Triple
 
 SCHEMA = "verdigris.corpus/1"

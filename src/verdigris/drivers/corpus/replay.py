@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, StorageError, ToolMissing, UserError, VerdigrisError
-from verdigris.core.report import Status
+from verdigris.core.report import Status, TestReport
 from verdigris.core.value import value
 from verdigris.drivers.audit.red_runs import judge_reds
 from verdigris.drivers.audit.tree_runs.folder import KnownSuites
-from verdigris.drivers.audit.tree_runs.suite import open_runs
-from verdigris.drivers.corpus.contents import open_objects
+from verdigris.drivers.audit.tree_runs.suite import TestRuns, open_runs
+from verdigris.drivers.corpus.contents import TreeObjects, open_objects
 from verdigris.drivers.corpus.export import MANIFEST, SCHEMA
 from verdigris.drivers.corpus.formats import FORMATS
 from verdigris.storage.repository import find_repository
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.core.report import TestReport
-    from verdigris.drivers.audit.tree_runs.suite import TestRuns
-    from verdigris.drivers.corpus.contents import TreeObjects
     from verdigris.drivers.corpus.triple import Triple
 
 TIMEOUT = 600.0

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import replace, value
-from verdigris.drivers.corpus.contents import temporary_folder
+from verdigris.drivers.corpus.contents import CorpusContents, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
     from verdigris.drivers.corpus.triple import Triple
     from verdigris.models.protocol import Message

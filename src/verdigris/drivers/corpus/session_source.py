@@ -22,7 +22,7 @@ from verdigris.drivers.code.session_file import (
     read_entries,
 )
 from verdigris.drivers.code.tools.dispatch import tools_for
-from verdigris.drivers.corpus.triple import Author, LeftOut
+from verdigris.drivers.corpus.triple import Author, LeftOut, Triple
 from verdigris.storage.durable_files import TDD_FOLDER
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from verdigris.core.records import Record
     from verdigris.core.state import WorktreeState
     from verdigris.drivers.code.session_file import SessionEntry
-    from verdigris.drivers.corpus.triple import Triple
     from verdigris.models.protocol import Message, ToolSpec, Usage
     from verdigris.storage.repository import Repository
 

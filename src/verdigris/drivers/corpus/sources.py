@@ -14,14 +14,14 @@ from verdigris.core.errors import StorageError, UserError, VerdigrisError
 from verdigris.core.events import Accepted, OracleFrozen, Settled, SuiteRun, TestRun, decode
 from verdigris.core.fold import ACCEPTED, step
 from verdigris.core.paths import Classes, classify
-from verdigris.core.records import from_json
+from verdigris.core.records import Record, from_json
 from verdigris.core.settings import Settings
-from verdigris.core.state import State
+from verdigris.core.state import Configuration, State, WorktreeState
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.drivers.audit.red_runs import lay_tests
-from verdigris.drivers.audit.report import AuditOutcome, read_report
-from verdigris.drivers.audit.tree_runs.configuration import configure
+from verdigris.drivers.audit.report import AuditOutcome, AuditReport, RedTest, UnitReport, read_report
+from verdigris.drivers.audit.tree_runs.configuration import UnitConfiguration, configure
 from verdigris.drivers.corpus.contents import ORACLE, CorpusContents, NoTripleMade, patches_against
 from verdigris.drivers.corpus.triple import (
     Author,
@@ -42,10 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from verdigris.core.records import Record
-    from verdigris.core.state import Configuration, WorktreeState
-    from verdigris.drivers.audit.report import AuditReport, RedTest, UnitReport
-    from verdigris.drivers.audit.tree_runs.configuration import UnitConfiguration
     from verdigris.drivers.corpus.contents import RepositoryName, TreeObjects
     from verdigris.drivers.corpus.session_source import Sessions
     from verdigris.storage.repository import Repository

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.drivers.specs.spec import ACTIVE, SUPERSEDED, Spec, read_spec
 from verdigris.drivers.specs.spec_lint import EXAMPLE, lint_spec
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
 _PARENT = ("prd", "parent", "parent_prd")

@@ -12,7 +12,7 @@ from verdigris.core.events import Committing, CycleAdvanced
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step, supersede_steps
 from verdigris.core.records import Actor
-from verdigris.core.state import Stage
+from verdigris.core.state import Cycle, Stage
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
 from verdigris.drivers.cycle.entry import read_at
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from verdigris.core.settings import DriverSettings
-    from verdigris.core.state import Cycle
     from verdigris.drivers.specs.spec import Spec
     from verdigris.storage.project import Project
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import value
 from verdigris.drivers.cycle.frame import identity_of
-from verdigris.drivers.specs.markdown import list_items, read_page
+from verdigris.drivers.specs.markdown import MarkdownPage, list_items, read_page
 from verdigris.drivers.specs.spec_lint import SpecFault
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Actor
     from verdigris.core.state import Cycle
-    from verdigris.drivers.specs.markdown import MarkdownPage
 
 
 EXAMPLE = """\

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
-from verdigris.core.state import PASS, Stage
+from verdigris.core.state import PASS, Cycle, Stage
 from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced
-from verdigris.drivers.cycle.stage_play import ROLE_OF, VALIDATOR, play_stage, set_back, step_of
+from verdigris.drivers.cycle.stage_play import ROLE_OF, VALIDATOR, OpenRun, play_stage, set_back, step_of
 from verdigris.drivers.cycle.stages import advance, freeze, resume, start
 from verdigris.drivers.cycle.validation.judgement import validate
 from verdigris.drivers.edits import quote_reds
@@ -26,8 +26,6 @@ from verdigris.turns.operation import operation
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.state import Cycle
-    from verdigris.drivers.cycle.stage_play import OpenRun
     from verdigris.storage.project import Project
 
 DONE, STOPPED, REFUSED, WAITING, BUDGET = "cycle-done", "stopped", "refused", "waiting", "budget-used-up"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.paths import PathClass
 from verdigris.core.roles import names_of
-from verdigris.core.settings import DriverSettings, key, section
+from verdigris.core.settings import DriverSettings, Stack, key, section
 from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import DriverSection
 from verdigris.storage.durable_files import prepare_folder, write_whole
@@ -16,7 +16,6 @@ from verdigris.storage.durable_files import prepare_folder, write_whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.settings import Stack
     from verdigris.storage.project import Project
 
 

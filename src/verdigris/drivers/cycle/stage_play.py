@@ -12,10 +12,10 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import CycleStopped
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
-from verdigris.core.state import Stage
+from verdigris.core.state import Cycle, Red, Stage
 from verdigris.drivers.cycle.frame import CycleStep, report_step, spec_of
 from verdigris.drivers.cycle.pages import EXAMPLE
-from verdigris.drivers.cycle.settings import load_cycle
+from verdigris.drivers.cycle.settings import CycleSettings, load_cycle
 from verdigris.drivers.cycle.stages import advance, resume
 from verdigris.drivers.cycle.validation.judgement import HOLDOUT, GivenVerdict, validate
 from verdigris.drivers.edits import (
@@ -29,7 +29,7 @@ from verdigris.drivers.edits import (
     settle_edits,
     write_changes,
 )
-from verdigris.drivers.play import Exhausted, RoleRun, open_roles
+from verdigris.drivers.play import Exhausted, Play, RoleRun, open_roles
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.prompt import Task, put_fences
@@ -43,11 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.state import Cycle, Red
-    from verdigris.drivers.cycle.settings import CycleSettings
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.happenings import Watcher
-    from verdigris.drivers.play import Play
     from verdigris.models.protocol import Usage
     from verdigris.models.roles import Role
     from verdigris.models.roles.context import Material

@@ -19,7 +19,7 @@ from verdigris.core.events import (
 )
 from verdigris.core.policy.cycle import deny_source, next_step
 from verdigris.core.policy.next_move import give_up_losses
-from verdigris.core.state import ABORTED, PASS, Stage
+from verdigris.core.state import ABORTED, PASS, Cycle, Stage
 from verdigris.core.turn_events import next_aside
 from verdigris.drivers.cycle.completion import complete
 from verdigris.drivers.cycle.entry import decide_entry, gather_entry
@@ -52,7 +52,6 @@ from verdigris.turns.test import run_tests
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.state import Cycle
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 

@@ -26,15 +26,15 @@ from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.drivers import demo as s
 from verdigris.drivers.cycle.run import CycleRun
 from verdigris.drivers.cycle.stage_play import open_run
-from verdigris.drivers.demo import Act, Moral
-from verdigris.drivers.happenings import RunEnded
+from verdigris.drivers.demo import Act, DemoStage, Moral
+from verdigris.drivers.happenings import RunEnded, Watcher
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.run import MachineRun
 from verdigris.execution.tools.registry import program
 from verdigris.languages.registry import language_named
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.git import ask_users_git
-from verdigris.storage.project import CONFIG, open_project
+from verdigris.storage.project import CONFIG, Project, open_project
 from verdigris.turns.claim import claim
 from verdigris.turns.settle import settle
 from verdigris.turns.test import run_tests
@@ -43,10 +43,7 @@ from verdigris.turns.write import write
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.drivers.demo import DemoStage
-    from verdigris.drivers.happenings import Watcher
     from verdigris.languages.starter import Cheat, PlainTool, RequiredTool, Script
-    from verdigris.storage.project import Project
 
 
 @value

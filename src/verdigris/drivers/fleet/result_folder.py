@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import StorageError
 from verdigris.core.value import value
-from verdigris.drivers.fleet.unit import SCHEMA, UnitOutcome
+from verdigris.drivers.fleet.unit import SCHEMA, FleetUnit, UnitEnd, UnitOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from verdigris.drivers.fleet.unit import FleetUnit, UnitEnd
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 RESULTS, FAILURES, SUMMARY = "results", "infrastructure", "summary.json"

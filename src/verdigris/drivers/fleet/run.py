@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import value
 from verdigris.drivers.fleet.carrier import UnitJob, render_job, run_carrier, start_words
-from verdigris.drivers.fleet.result_folder import ResultFolder
-from verdigris.drivers.fleet.unit import choose_shard, read_units
+from verdigris.drivers.fleet.result_folder import FleetSummary, ResultFolder
+from verdigris.drivers.fleet.unit import FleetUnit, choose_shard, read_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from verdigris.drivers.fleet.result_folder import FleetSummary
-    from verdigris.drivers.fleet.unit import FleetUnit
 
 
 _PAUSE = 0.05

@@ -9,10 +9,10 @@ from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.actions import Deny
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.paths import PathClass
-from verdigris.drivers.edits import Bad, forbid, refuse, settle_edits, write_changes
+from verdigris.drivers.edits import Bad, Seen, StepRules, forbid, refuse, settle_edits, write_changes
 from verdigris.drivers.step_records import flat
 from verdigris.languages.registry import reader_of
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 from verdigris.turns.claim import claim
 from verdigris.turns.test import run_tests
 
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from verdigris.core.state import Red
-    from verdigris.drivers.edits import Seen, StepRules
     from verdigris.models.roles.check import EditPlan
-    from verdigris.storage.project import Project
 
 
 def open_reds(project: Project, left: Collection[str]) -> tuple[Red, ...]:

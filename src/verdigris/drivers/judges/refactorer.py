@@ -28,14 +28,13 @@ from verdigris.execution.rooms import possible
 from verdigris.execution.test_run import collect, execute_suite
 from verdigris.languages.registry import is_traced, language_named
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.project import text_of, texts_at
+from verdigris.storage.project import Project, text_of, texts_at
 from verdigris.turns import refactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.drivers.edits import Seen, StepRules
-    from verdigris.storage.project import Project
 
 
 @value

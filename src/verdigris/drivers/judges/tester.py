@@ -11,7 +11,7 @@ from verdigris.checks.observation import find_unclaimed
 from verdigris.checks.weakening import find_losses
 from verdigris.core.languages import known_suffixes, language_of
 from verdigris.core.paths import PathClass
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
@@ -32,18 +32,15 @@ from verdigris.languages.registry import UNREAD, is_traced, language_for, reader
 from verdigris.models.roles import feedback
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import BUILT_IN
-from verdigris.storage.project import texts_at
-from verdigris.turns.test import run_tests
+from verdigris.storage.project import Project, texts_at
+from verdigris.turns.test import Tested, run_tests
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from verdigris.core.events import TestRun
-    from verdigris.core.report import TestReport
     from verdigris.drivers.edits import Seen, StepRules
     from verdigris.models.roles.check import EditPlan
-    from verdigris.storage.project import Project
-    from verdigris.turns.test import Tested
 
 
 _NAMED = 4

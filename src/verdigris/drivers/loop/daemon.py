@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
-from verdigris.drivers.budget import Spent, reached_limit
-from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted
-from verdigris.drivers.loop.discovery import find_programs
+from verdigris.drivers.budget import Limits, Spent, reached_limit
+from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Happening, Noted, RunEnded, Watcher
+from verdigris.drivers.loop.discovery import FoundProgram, find_programs
 from verdigris.drivers.loop.history import LoopOutcome
 from verdigris.drivers.loop.open_program import (
     DAEMON,
@@ -25,18 +25,13 @@ from verdigris.drivers.loop.open_program import (
 from verdigris.drivers.loop.run import ITERATION, STOPPED, LoopRun
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper
-from verdigris.drivers.loop.survey import choose_due, gather_candidates
+from verdigris.drivers.loop.survey import WaitingProgram, choose_due, gather_candidates
 from verdigris.drivers.loop.tasks import DRIVER
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from verdigris.drivers.budget import Limits
-    from verdigris.drivers.happenings import Happening, RunEnded, Watcher
-    from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.drivers.loop.survey import WaitingProgram
 
     Play = Callable[[str, Limits], RunEnded]
 

@@ -22,20 +22,18 @@ from verdigris.drivers.loop.measurement import (
     read_measurement,
 )
 from verdigris.execution.process import Descendants
-from verdigris.execution.room import Layer
+from verdigris.execution.room import Layer, Room
 from verdigris.execution.rooms import possible, room
 from verdigris.execution.test_run import run_shell_in
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_for, language_named, reader_of
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.paths import Change
     from verdigris.drivers.loop.program import Program
-    from verdigris.execution.room import Room
-    from verdigris.storage.project import Project
 
 _NAME = "evaluation"
 _STARTS = frozenset({"sitecustomize.py", "usercustomize.py"})

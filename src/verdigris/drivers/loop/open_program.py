@@ -12,9 +12,9 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.core.value import value
 from verdigris.drivers.edits import gather_material, read_files
-from verdigris.drivers.happenings import Noted
+from verdigris.drivers.happenings import Noted, Watcher
 from verdigris.drivers.loop.branches.remote import GitRemote
-from verdigris.drivers.loop.branches.work import BranchBlocked, find_base, prepare_branch
+from verdigris.drivers.loop.branches.work import BranchBlocked, WorkBranch, find_base, prepare_branch
 from verdigris.drivers.loop.discovery import (
     bind_project,
     bounds_of,
@@ -22,8 +22,8 @@ from verdigris.drivers.loop.discovery import (
     lint_program,
     withheld_paths,
 )
-from verdigris.drivers.loop.history import follow_history
-from verdigris.drivers.loop.settings import load_loop
+from verdigris.drivers.loop.history import ProgramState, follow_history
+from verdigris.drivers.loop.settings import LoopSettings, load_loop
 from verdigris.drivers.loop.tasks import DRIVER, RATCHET, TEST_DRIVEN
 from verdigris.drivers.play import RoleRun, open_roles
 from verdigris.drivers.private_worktree import adapt_stacks, hooks_folder, open_private
@@ -31,8 +31,8 @@ from verdigris.models.roles.teams import LOOP
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.lock import hold_alone, is_held
-from verdigris.storage.project import open_project
-from verdigris.storage.repository import LOCKS
+from verdigris.storage.project import Project, open_project
+from verdigris.storage.repository import LOCKS, Repository
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -40,15 +40,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.events import Event
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.drivers.loop.branches.work import WorkBranch
     from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.drivers.loop.history import ProgramState
-    from verdigris.drivers.loop.settings import LoopSettings
     from verdigris.models.roles import Role
     from verdigris.models.roles.context import Material
-    from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
 
 
 Post = Literal["run", "daemon"]

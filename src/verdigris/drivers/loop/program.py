@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
 from verdigris.drivers.budget import Limits
-from verdigris.drivers.specs.markdown import list_items, read_page, split_lines
+from verdigris.drivers.specs.markdown import MarkdownPage, TextLine, list_items, read_page, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.drivers.specs.markdown import MarkdownPage, TextLine
 
 Direction = Literal["higher", "lower"]
 _EVERY = re.compile(r"every\s+(\d+)\s*([hm])\b", re.IGNORECASE)

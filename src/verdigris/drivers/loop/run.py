@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ModelUnavailable
-from verdigris.drivers.budget import Spent, reached_limit
+from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
@@ -17,7 +17,7 @@ from verdigris.drivers.loop.history import LoopOutcome, accepted_metrics, end_of
 from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured
 from verdigris.drivers.loop.iteration.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
-from verdigris.drivers.loop.open_program import BranchStuck, follow_base, is_asked_to_stop
+from verdigris.drivers.loop.open_program import BranchStuck, OpenProgram, follow_base, is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
@@ -26,9 +26,7 @@ from verdigris.storage.log.log import now_ms
 from verdigris.turns.completion import begin_session
 
 if TYPE_CHECKING:
-    from verdigris.drivers.budget import Limits
     from verdigris.drivers.loop.history import ProgramState
-    from verdigris.drivers.loop.open_program import OpenProgram
 
 ITERATION = "iteration"
 """What the limits of a run count."""

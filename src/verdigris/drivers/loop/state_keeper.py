@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.drivers.happenings import Noted
+from verdigris.drivers.happenings import Noted, Watcher
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import MemoryPlace, StateDeferred, see_state, write_state
 from verdigris.drivers.loop.branches.work import BRANCHES
 from verdigris.drivers.loop.history import ProgramState, follow_history
 from verdigris.drivers.loop.open_program import remote_of
-from verdigris.drivers.loop.state_file.person_edits import read_edits
+from verdigris.drivers.loop.state_file.person_edits import PersonEdits, read_edits
 from verdigris.drivers.loop.state_file.view import ProgramFacts, render_state
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log.log import now_ms
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.events import Event
-    from verdigris.drivers.happenings import Watcher
     from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings
-    from verdigris.drivers.loop.state_file.person_edits import PersonEdits
     from verdigris.storage.project import Project
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
-from verdigris.drivers.happenings import Noted
+from verdigris.drivers.happenings import Happening, Noted
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.branches.work import BRANCHES
-from verdigris.drivers.loop.discovery import find_program, find_programs, lint_program
-from verdigris.drivers.loop.history import PLATEAU, accepted_metrics, next_phase, read_history
+from verdigris.drivers.loop.discovery import FoundProgram, find_program, find_programs, lint_program
+from verdigris.drivers.loop.history import PLATEAU, ProgramState, accepted_metrics, next_phase, read_history
 from verdigris.drivers.loop.iteration.candidate import has_commit
-from verdigris.drivers.loop.open_program import DAEMON, RUN, ask_to_stop, find_occupant
-from verdigris.drivers.loop.settings import load_loop
+from verdigris.drivers.loop.open_program import DAEMON, RUN, Occupant, ask_to_stop, find_occupant
+from verdigris.drivers.loop.settings import LoopSettings, load_loop
 from verdigris.drivers.loop.state_file.person_edits import MANUAL
 from verdigris.drivers.loop.state_file.text import MOST_BYTES, is_yes, read_machine_state
 from verdigris.drivers.loop.state_file.view import read_count, read_target
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.drivers.happenings import Happening
-    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.events import IterationEnded
-    from verdigris.drivers.loop.history import ProgramState
-    from verdigris.drivers.loop.open_program import Occupant
-    from verdigris.drivers.loop.settings import LoopSettings
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.roles import names_of
 from verdigris.drivers.edits import describe_reds
-from verdigris.drivers.loop.history import BLOCKED, PASSING, REJECTED
+from verdigris.drivers.loop.history import BLOCKED, PASSING, REJECTED, OpenIteration, ProgramState
 from verdigris.drivers.loop.state_file.text import one_line, read_sections
 from verdigris.models.roles.prompt import Task, clip
 from verdigris.models.roles.teams import LOOP
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import Red
     from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.drivers.loop.history import OpenIteration, ProgramState
     from verdigris.models.roles import Role
 
 

@@ -10,15 +10,15 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError, UserError
 from verdigris.core.events import Committing
 from verdigris.core.report import Status
-from verdigris.core.state import Phase
+from verdigris.core.state import OpenStep, Phase
 from verdigris.core.value import replace, value
 from verdigris.drivers.edits import accepted_suite, oracle_of
 from verdigris.drivers.machine import history
-from verdigris.drivers.machine.history import REFACTORER, TESTER
-from verdigris.drivers.machine.open_machine import is_taken_back
+from verdigris.drivers.machine.history import REFACTORER, TESTER, MachineCommit, Position
+from verdigris.drivers.machine.open_machine import Machine, is_taken_back
 from verdigris.drivers.play import read_proposal
 from verdigris.drivers.private_worktree import ancestor, is_same_commit, ref
-from verdigris.drivers.step_records import Verified, message
+from verdigris.drivers.step_records import Proposal, Verified, message
 from verdigris.models.roles.teams import MACHINE
 from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.core.state import OpenStep
-    from verdigris.drivers.machine.history import MachineCommit, Position
-    from verdigris.drivers.machine.open_machine import Machine
-    from verdigris.drivers.step_records import Proposal
     from verdigris.storage.project import Project
 
 

@@ -14,7 +14,7 @@ from verdigris.drivers.step_records import flat
 from verdigris.models.roles.teams import MACHINE
 from verdigris.storage.git import ask_users_git, users_git
 from verdigris.storage.lock import is_held
-from verdigris.storage.repository import find_repository, head
+from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.storage.snapshots import trees
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from verdigris.models.roles import Role
     from verdigris.models.roles.context import Tree
     from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
 
 
 TESTER, CODER, REFACTORER = MACHINE.roles

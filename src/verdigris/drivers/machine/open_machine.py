@@ -34,8 +34,8 @@ from verdigris.storage import durable_files
 from verdigris.storage.config import load_machine
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import hold_alone
-from verdigris.storage.project import open_project
-from verdigris.storage.repository import head, in_progress
+from verdigris.storage.project import Project, open_project
+from verdigris.storage.repository import Repository, head, in_progress
 from verdigris.turns.aside import lay_back
 from verdigris.turns.git import sync
 
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from verdigris.core.settings import MachineSettings
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.roles import Role
-    from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
 
 
 DRIVER, BRANCHES = "machine", "tdd-machine/"

@@ -16,8 +16,8 @@ from verdigris.drivers.judges.implementor import judge_implemented, open_reds
 from verdigris.drivers.judges.refactorer import judge_restructured, too_large
 from verdigris.drivers.judges.tester import judge_written_tests, test_texts_at
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
-from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
-from verdigris.drivers.machine.step import is_accepted, refuse_unfinished
+from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER, Position
+from verdigris.drivers.machine.step import Outcome, is_accepted, refuse_unfinished
 from verdigris.drivers.play import propose
 from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles.answer import Say
@@ -28,9 +28,7 @@ from verdigris.turns.aside import lay_back
 from verdigris.turns.claim import claim
 
 if TYPE_CHECKING:
-    from verdigris.drivers.machine.history import Position
     from verdigris.drivers.machine.open_machine import Machine
-    from verdigris.drivers.machine.step import Outcome
 
 PATIENT = 1_000_000
 """So many strikes that a person's edits are never set aside."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
 from verdigris.drivers.budget import as_tokens
@@ -23,8 +21,8 @@ from verdigris.drivers.machine.history import (
     Position,
     position,
 )
-from verdigris.drivers.machine.open_machine import list_dirty
-from verdigris.drivers.machine.person import HumanStep, Waiting
+from verdigris.drivers.machine.open_machine import Machine, list_dirty
+from verdigris.drivers.machine.person import HumanStep, Person, Waiting
 from verdigris.drivers.machine.step import Outcome, notes_for, play_step, unshown_points
 from verdigris.drivers.play import REPLAY, UNPROVEN, Exhausted, RunEnd, find_unproven, play_out
 from verdigris.drivers.private_worktree import ancestor, ref
@@ -39,10 +37,6 @@ from verdigris.turns.completion import begin_session
 from verdigris.turns.git import committed_tree
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import close_bug, report_bug
-
-if TYPE_CHECKING:
-    from verdigris.drivers.machine.open_machine import Machine
-    from verdigris.drivers.machine.person import Person
 
 STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
 AGAIN = "`tdd run` takes it up again"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import replace
-from verdigris.drivers.edits import Bad, describe_reds, gather_material, read_standing
+from verdigris.drivers.edits import Bad, Seen, describe_reds, gather_material, read_standing
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
-from verdigris.drivers.machine.history import CODER, TESTER
-from verdigris.drivers.play import Exhausted
+from verdigris.drivers.machine.history import CODER, TESTER, Position
+from verdigris.drivers.play import Exhausted, Play
 from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles import feedback, read_prompts
 from verdigris.models.roles.answer import Say
@@ -26,10 +26,7 @@ from verdigris.turns.aside import lay_back
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from verdigris.drivers.edits import Seen
-    from verdigris.drivers.machine.history import Position
     from verdigris.drivers.machine.open_machine import Machine
-    from verdigris.drivers.play import Play
     from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
 

@@ -11,14 +11,12 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
-from verdigris.drivers.specs.markdown import list_items, read_page, split_lines, strip_emphasis
-from verdigris.drivers.specs.spec import read_spec, requirement_name, slug
+from verdigris.drivers.specs.markdown import MarkdownPage, list_items, read_page, split_lines, strip_emphasis
+from verdigris.drivers.specs.spec import Scenario, Spec, read_spec, requirement_name, slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.drivers.specs.markdown import MarkdownPage
-    from verdigris.drivers.specs.spec import Scenario, Spec
 
 Operation = Literal["added", "modified", "removed", "renamed"]
 Fate = Literal["changed", "removed", "renamed"]

@@ -26,18 +26,15 @@ from verdigris.drivers.specs.delta import (
 )
 from verdigris.drivers.specs.drafts import with_status
 from verdigris.drivers.specs.markdown import is_feature, read_page
-from verdigris.drivers.specs.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, read_spec, slug
-from verdigris.drivers.specs.spec_lint import base_path, lint_spec
-from verdigris.languages.tests import SCENARIO, read_scenario_marks
+from verdigris.drivers.specs.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, Spec, read_spec, slug
+from verdigris.drivers.specs.spec_lint import SpecFault, base_path, lint_spec
+from verdigris.languages.tests import SCENARIO, LooseMark, ScenarioMark, read_scenario_marks
 from verdigris.storage.git import null_split, users_git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.drivers.specs.delta import Requirement, StaleScenario
-    from verdigris.drivers.specs.spec import Spec
-    from verdigris.drivers.specs.spec_lint import SpecFault
-    from verdigris.languages.tests import LooseMark, ScenarioMark
     from verdigris.storage.repository import Repository
 
 _RELATED = re.compile(r"related|links?|references|dependencies|parents?|supersedes", re.IGNORECASE)

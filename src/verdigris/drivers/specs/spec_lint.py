@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.value import value
 from verdigris.drivers.specs.delta import is_delta, level_body, read_delta, requirements, unread_headings
 from verdigris.drivers.specs.markdown import is_feature
-from verdigris.drivers.specs.spec import STATUSES, UNCLEAR
+from verdigris.drivers.specs.spec import STATUSES, UNCLEAR, Scenario, Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from verdigris.drivers.specs.delta import DeltaEntry
-    from verdigris.drivers.specs.spec import Scenario, Spec
 
 Level = Literal["error", "warning"]
 EXAMPLE = """\

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, value
-from verdigris.models.roles import find_team
+from verdigris.models.roles import Role, find_team
 from verdigris.models.roles.answer import Pin, RefusedAnswer, RoleAnswer, Say
 from verdigris.models.roles.edit_faults import (
     find_nested,
@@ -23,7 +23,6 @@ from verdigris.models.roles.edit_faults import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verdigris.models.roles import Role
     from verdigris.models.roles.context import Material, Tree
 
 

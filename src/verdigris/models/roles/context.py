@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from verdigris.core.errors import UserError
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.paths import PathClass
 from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import language_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 HUGE = 100_000
 """Characters from which on a file is listed only."""

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
-from verdigris.models.roles.context import secret
+from verdigris.models.roles.context import Material, Tree, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.models.roles import Role
     from verdigris.models.roles.answer import RoleAnswer, RoleEdit
-    from verdigris.models.roles.context import Material, Tree
 
 
 _LONGEST = 240

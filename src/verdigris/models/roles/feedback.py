@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.checks.coverage import UNASKED
-from verdigris.core.report import RunEnd, Status
-from verdigris.core.verdict import Kind, first_line
+from verdigris.core.report import RunEnd, Status, TestReport, TestResult
+from verdigris.core.verdict import Kind, Verdict, first_line
 from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.models.roles.prompt import put_fences, shown_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
     from verdigris.core.actions import Deny
     from verdigris.core.events import TestRun
-    from verdigris.core.report import TestReport, TestResult
-    from verdigris.core.verdict import Verdict
     from verdigris.models.roles.answer import RefusedAnswer
     from verdigris.models.roles.context import Material
 

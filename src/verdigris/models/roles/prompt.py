@@ -14,16 +14,13 @@ from verdigris.core.value import value
 from verdigris.languages.registry import language_named
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
-from verdigris.models.roles import Role, find_team, read_prompts
+from verdigris.models.roles import Role, Team, find_team, read_prompts
 from verdigris.models.roles.answer import PARTS, SCHEMA_NAME, schema
-from verdigris.models.roles.context import by_weight
+from verdigris.models.roles.context import Material, Tree, by_weight
 from verdigris.models.roles.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from verdigris.models.roles import Team
-    from verdigris.models.roles.context import Material, Tree
 
 
 def guide(team: Team, language: str, runner: str = "", tools: tuple[str, ...] = ()) -> str:

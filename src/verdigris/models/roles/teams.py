@@ -6,20 +6,14 @@ A role's page has a section for each driver that has the role: its task, what it
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
-from verdigris.core.roles import NAMES
+from verdigris.core.roles import NAMES, RoleKind
 from verdigris.core.value import value
 from verdigris.languages.registry import language_for
-from verdigris.models.roles import Objection, Role, Team, read_prompts
-from verdigris.models.roles.answer import Say
+from verdigris.models.roles import Judge, Objection, Role, Team, Tree, read_prompts
+from verdigris.models.roles.answer import RoleEdit, Say
 from verdigris.models.roles.edit_faults import plain
-
-if TYPE_CHECKING:
-    from verdigris.core.roles import RoleKind
-    from verdigris.models.roles import Judge, Tree
-    from verdigris.models.roles.answer import RoleEdit
 
 _KINDS: dict[RoleKind, tuple[Judge, tuple[str, ...]]] = {
     "planner": ("plan", ("docs",)),

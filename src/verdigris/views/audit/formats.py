@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from verdigris.drivers.audit.report import BLAMELESS, render_report
+from verdigris.drivers.audit.report import BLAMELESS, AuditReport, UnitReport, render_report
 from verdigris.views.audit.findings import (
     KINDS,
     SEVERITY,
@@ -22,7 +22,6 @@ from verdigris.views.lines import make_visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verdigris.drivers.audit.report import AuditReport, UnitReport
     from verdigris.views.audit.findings import Finding, FindingKind
 
 

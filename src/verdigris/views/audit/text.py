@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from verdigris.drivers.audit.report import AuditOutcome
+from verdigris.drivers.audit.report import AuditOutcome, AuditReport, LostCheck, UnitReport
 from verdigris.views.audit.findings import (
     KINDS,
     SEVERITY,
@@ -29,7 +29,6 @@ from verdigris.views.lines import Line, count_of, make_visible, wrap
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.audit.report import AuditReport, LostCheck, UnitReport
     from verdigris.views.audit.findings import Finding
 
 

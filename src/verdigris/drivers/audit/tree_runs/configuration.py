@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.languages import facts_of_manifest
-from verdigris.core.paths import FILE, LINK, Classes
+from verdigris.core.paths import FILE, LINK, Classes, Entry
 from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import replace, value
@@ -27,14 +27,12 @@ from verdigris.setup.detection import detect
 from verdigris.storage.config import load
 from verdigris.storage.config.stacks import layouts
 from verdigris.storage.git import null_split, users_git
-from verdigris.storage.project import CONFIG
+from verdigris.storage.project import CONFIG, Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verdigris.core.paths import Entry
     from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-    from verdigris.storage.project import Project
     from verdigris.storage.snapshots.workspace import Workspace
 
 

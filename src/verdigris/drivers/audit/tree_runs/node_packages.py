@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import value
 from verdigris.drivers.answer_keys import key_of
-from verdigris.drivers.audit.tree_runs.environment import InstallCall, build_once, call_tool
+from verdigris.drivers.audit.tree_runs.environment import BuildRequest, InstallCall, build_once, call_tool
 from verdigris.execution.process import Command, run
 from verdigris.execution.tools.node import NODE
 from verdigris.execution.tools.registry import program
@@ -21,7 +21,6 @@ from verdigris.storage.project import texts_at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.drivers.audit.tree_runs.environment import BuildRequest
 
 _MANIFEST, _FOLDER = "package.json", "node_modules"
 _TELLING = frozenset({_MANIFEST, "pnpm-workspace.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"})

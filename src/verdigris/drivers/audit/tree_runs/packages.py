@@ -25,14 +25,13 @@ from verdigris.drivers.audit.tree_runs.node_packages import install_node
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.runners.registry import kind_of
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.drivers.audit.tree_runs.folder import AuditFolder
     from verdigris.drivers.audit.units import Unit
-    from verdigris.storage.project import Project
 
 
 _UV = "uv"

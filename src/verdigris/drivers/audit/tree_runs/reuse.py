@@ -9,22 +9,19 @@ from posixpath import splitext
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
-from verdigris.core.paths import LINK, PathClass
-from verdigris.core.report import Status, TestUse
+from verdigris.core.paths import LINK, Change, PathClass
+from verdigris.core.report import RunUses, Status, TestReport, TestUse
 from verdigris.core.reuse import Rerun, is_example, plan_rerun
 from verdigris.core.reuse.facts import ModuleDelta, ModuleWords, RunRecord, TreeChange
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.languages.registry import is_traced, reader_of
 from verdigris.languages.tests import still_written
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.paths import Change
-    from verdigris.core.report import RunUses, TestReport
-    from verdigris.storage.project import Project
 
 _KEPT = frozenset({Status.PASS, Status.SKIP})
 _BUILT = (".c", ".h", ".cc", ".cpp", ".pyx", ".pxd", ".rs", ".so", ".pyd", ".f90")

@@ -20,7 +20,7 @@ from verdigris.drivers.audit.tree_runs.folder import CARRIED, WHOLE, KnownSuites
 from verdigris.drivers.audit.tree_runs.reuse import Doubt, join_records, list_removed, make_record, plan
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.project import TreeView
+from verdigris.storage.project import Project, TreeView
 from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from verdigris.core.reuse import Rerun
     from verdigris.core.reuse.facts import RunRecord
     from verdigris.core.settings import Settings
-    from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 
     Builder = Callable[[Project], tuple[Project, str]]

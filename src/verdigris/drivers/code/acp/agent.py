@@ -23,19 +23,16 @@ from verdigris.drivers.code.acp.connection import (
     WorkItem,
     take_over_stdio,
 )
-from verdigris.drivers.code.acp.session_host import SessionHost
-from verdigris.drivers.code.acp.updates import commands_update, mode_named, modes_of
+from verdigris.drivers.code.acp.session_host import HostedSession, SessionHost
+from verdigris.drivers.code.acp.updates import Update, commands_update, mode_named, modes_of
 from verdigris.drivers.code.session_file import describe_sessions
-from verdigris.drivers.happenings import Noted
+from verdigris.drivers.happenings import Happening, Noted, Watcher
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
-    from verdigris.drivers.code.acp.session_host import HostedSession
-    from verdigris.drivers.code.acp.updates import Update
     from verdigris.drivers.code.session_start import SessionOptions
-    from verdigris.drivers.happenings import Happening, Watcher
 
 T = TypeVar("T")
 INVALID_PARAMS, INTERNAL, NOT_FOUND = -32602, -32603, -32002

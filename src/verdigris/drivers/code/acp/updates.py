@@ -22,11 +22,11 @@ from acp.helpers import (
 )
 
 from verdigris.drivers import happenings as h
-from verdigris.drivers.budget import reached_limit
+from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.code.commands import COMMANDS, QUIT
 from verdigris.drivers.code.outcome import End
-from verdigris.drivers.code.plan import Plan, colour_of
-from verdigris.drivers.code.session_file import Judged, Planned, Said, Tasked
+from verdigris.drivers.code.plan import Colour, Plan, Verdicts, colour_of
+from verdigris.drivers.code.session_file import Judged, Planned, Said, SessionEntry, Tasked
 from verdigris.drivers.code.settings import Mode
 from verdigris.drivers.code.tools.dispatch import EDITING
 from verdigris.drivers.code.tools.edit_formats import BadEdit, read_patch
@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
     from acp.schema import PlanEntryStatus, StopReason, ToolKind
 
-    from verdigris.drivers.budget import Limits, Spent
-    from verdigris.drivers.code.plan import Colour, Verdicts
     from verdigris.drivers.code.session import Session
-    from verdigris.drivers.code.session_file import SessionEntry
     from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.models.protocol import Message
 

@@ -20,20 +20,17 @@ from verdigris.drivers.code.plan import (
     read_plan,
     revise_plan,
 )
-from verdigris.drivers.code.session_file import Planned
+from verdigris.drivers.code.session_file import Planned, SessionFile
 from verdigris.drivers.code.settings import Permission, deny_without_yes
 from verdigris.drivers.code.tools import files, law
-from verdigris.drivers.code.tools.workbench import ToolAnswer, answer_denial, answer_failure, shell
-from verdigris.models.protocol import ToolSpec
+from verdigris.drivers.code.tools.workbench import ToolAnswer, Workbench, answer_denial, answer_failure, shell
+from verdigris.models.protocol import ToolCall, ToolSpec
 from verdigris.models.tool_calls import BadArguments, read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from verdigris.drivers.code.plan import Verdicts
-    from verdigris.drivers.code.session_file import SessionFile
-    from verdigris.drivers.code.tools.workbench import Workbench
-    from verdigris.models.protocol import ToolCall
 
 
 READING = frozenset({"read_file", "list_files", "search", "run_tests"})

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
-from verdigris.core.events import Accepted, RefactorEnded, Repair
+from verdigris.core.events import Accepted, Event, RefactorEnded, Repair
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import implied_claim
 from verdigris.core.verdict import Kind
@@ -19,24 +19,21 @@ from verdigris.drivers.code.conversation import (
 )
 from verdigris.drivers.code.plan import Verdicts
 from verdigris.drivers.code.settings import touched_files
-from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, answer_denial
+from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench, answer_denial
 from verdigris.drivers.edits import make_quote, quote_judged
 from verdigris.drivers.judges.implementor import find_answer_lookup
 from verdigris.turns import refactor
 from verdigris.turns.claim import claim
 from verdigris.turns.completion import events_since
-from verdigris.turns.settle import has_edits, settle
+from verdigris.turns.settle import Settlement, has_edits, settle
 from verdigris.turns.test import run_tests as run
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verdigris.core.events import Event
     from verdigris.drivers.code.session_file import SessionRecord
-    from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.storage.project import Project
-    from verdigris.turns.settle import Settlement
 
 
 def run_tests(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:

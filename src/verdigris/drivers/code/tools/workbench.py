@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,11 +17,11 @@ from verdigris.core.errors import UserError
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.drivers.code.conversation import clip, describe_denial
-from verdigris.drivers.code.settings import touched_files
+from verdigris.drivers.code.settings import Sweep, touched_files
 from verdigris.execution.process import Command, run
 from verdigris.gates.agent_shell.launcher import arguments
 from verdigris.languages.tests import written_tests
-from verdigris.models.providers import hide_keys
+from verdigris.models.providers import Scrubber, hide_keys
 from verdigris.models.roles.context import HUGE, as_text, secret
 from verdigris.storage.calls.open_calls import alive
 from verdigris.storage.log.light import digest
@@ -29,11 +29,8 @@ from verdigris.storage.paths import canonical
 from verdigris.turns.tripwire.calls import after_call
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from pathlib import Path
 
-    from verdigris.drivers.code.settings import Sweep
-    from verdigris.models.providers import Scrubber
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 

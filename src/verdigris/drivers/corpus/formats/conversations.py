@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from verdigris.drivers.corpus.contents import RenderedCorpus
+from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.formats.rows import json_line
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, render_triple
 from verdigris.models.tool_calls import cancel_calls
@@ -18,7 +18,6 @@ from verdigris.models.tool_calls import cancel_calls
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
     from verdigris.models.protocol import Message, ToolCall, ToolSpec, Usage
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import defaults
-from verdigris.drivers.corpus.contents import RenderedCorpus
+from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.triple import (
     HINT,
     SPLITS,
@@ -27,8 +27,6 @@ from verdigris.drivers.corpus.triple import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from verdigris.drivers.corpus.contents import CorpusContents
 
 
 def json_line(document: Mapping[str, Any]) -> bytes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.test_ids import split_id
-from verdigris.drivers.corpus.contents import RenderedCorpus
+from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.formats.rows import in_splits, json_line, read_lines
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, parse_triple, render_triple, slug_of
 from verdigris.runners.registry import built_in, is_known, kind_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.triple import CommitPatches, Triple
     from verdigris.runners.protocol import Harness
 

@@ -13,19 +13,17 @@ from verdigris.drivers.cycle.validation import Validation, ValidationCheck, Vali
 from verdigris.drivers.cycle.validation.strength import TriedTest, find_stubs, try_strength
 from verdigris.drivers.cycle.validation.stub_runs import StubRuns
 from verdigris.execution.rooms import frozen_layer
-from verdigris.languages.findings import TestText
+from verdigris.languages.findings import TestFault, TestText
 from verdigris.languages.registry import by_language, language_for
 from verdigris.languages.tests import is_made_by, written_tests
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verdigris.core.report import Place
     from verdigris.execution.room import Layer
-    from verdigris.languages.findings import TestFault
     from verdigris.languages.protocol import Language
-    from verdigris.storage.project import Project
 
 _SHARED = frozenset({"conftest", "helpers", "__init__"})
 """Names of test files that other tests use without an import, or by a part of their name."""

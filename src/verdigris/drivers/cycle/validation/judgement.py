@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.events import CycleStopped, CycleValidated, HeldOut
+from verdigris.core.events import CycleStopped, CycleValidated, Event, HeldOut
 from verdigris.core.paths import FILE, PathClass
 from verdigris.core.policy.cycle import next_step
-from verdigris.core.records import to_json
-from verdigris.core.state import BLOCKER, CONCERNS, PASS, Stage
+from verdigris.core.records import Actor, to_json
+from verdigris.core.state import BLOCKER, CONCERNS, PASS, Cycle, Stage
 from verdigris.core.value import value
 from verdigris.drivers.cycle.frame import (
     KERNEL,
@@ -25,10 +25,10 @@ from verdigris.drivers.cycle.frame import (
     spec_of,
     verb,
 )
-from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.validation import ValidationCheck, ValidationFinding
+from verdigris.drivers.cycle.settings import CycleSettings, load_cycle
+from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.checks import validate_tests
-from verdigris.drivers.cycle.validation.coverage import observe_reds
+from verdigris.drivers.cycle.validation.coverage import RedFacts, observe_reds
 from verdigris.storage import durable_files
 from verdigris.storage.log.log import now_ms
 from verdigris.turns.operation import operation
@@ -36,12 +36,6 @@ from verdigris.turns.operation import operation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verdigris.core.events import Event
-    from verdigris.core.records import Actor
-    from verdigris.core.state import Cycle
-    from verdigris.drivers.cycle.settings import CycleSettings
-    from verdigris.drivers.cycle.validation import Validation
-    from verdigris.drivers.cycle.validation.coverage import RedFacts
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from random import SystemRandom
+from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.drivers.cycle.validation import ValidationCheck, ValidationFinding
-from verdigris.drivers.cycle.validation.stub_runs import SECONDS, StubRuns
+from verdigris.drivers.cycle.validation.stub_runs import SECONDS, Assignment, StubRuns
 from verdigris.languages.registry import by_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from random import Random
 
-    from verdigris.drivers.cycle.validation.stub_runs import Assignment
     from verdigris.languages.findings import StubAnswer, StubBody
     from verdigris.storage.project import Project
 

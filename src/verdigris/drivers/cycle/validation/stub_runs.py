@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
-from verdigris.core.report import Status
+from verdigris.core.report import Place, Status, TestReport
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
@@ -18,7 +18,6 @@ from verdigris.runners.protocol import RequestedRuns, TestRequest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.core.report import Place, TestReport
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
     from verdigris.languages.findings import StubAnswer, StubBody

@@ -27,14 +27,13 @@ from verdigris.drivers.loop.branches.remote import (
 from verdigris.drivers.loop.state_file.person_edits import merge_state
 from verdigris.drivers.private_worktree import ancestor
 from verdigris.storage.git import git, users_git
-from verdigris.storage.repository import find_repository, is_checked_out, resolve
+from verdigris.storage.repository import Repository, find_repository, is_checked_out, resolve
 from verdigris.storage.snapshots.trees import read_blob, read_committed, read_message
 from verdigris.turns.git import CommitIdentity, author_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verdigris.storage.repository import Repository
 
 BRANCH = "memory/autoloop"
 AUTHOR = CommitIdentity("TDD Loop", "tdd-loop@localhost")

@@ -36,14 +36,13 @@ from verdigris.drivers.private_worktree import (
     worktree_path,
 )
 from verdigris.storage.git import git
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.storage.repository import find_repository, in_progress, resolve
 from verdigris.turns.git import author_environment, sync
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.storage.project import Project
 
 BRANCHES = "autoloop/"
 DRIVER = "loop"

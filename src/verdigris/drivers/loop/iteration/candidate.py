@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError
-from verdigris.core.events import Committing
+from verdigris.core.events import Committing, Event
 from verdigris.drivers.edits import accepted_suite, write_changes
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.discovery import find_crossings
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
-from verdigris.drivers.loop.measurement import EvaluationFailed, judge_metric
+from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED, OpenIteration, ProgramState
+from verdigris.drivers.loop.measurement import EvaluationFailed, Measurement, MetricJudgement, judge_metric
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.drivers.loop.tasks import DRIVER
 from verdigris.storage import durable_files
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.events import Event
-    from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.measurement import Measurement, MetricJudgement
     from verdigris.drivers.loop.open_program import OpenProgram
 
 _SUBJECT = 72

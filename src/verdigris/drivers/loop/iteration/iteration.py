@@ -33,7 +33,7 @@ from verdigris.drivers.loop.history import CI_EXHAUSTED, LoopPhase, choose_itera
 from verdigris.drivers.loop.iteration.candidate import CandidateCommit, OutOfReach
 from verdigris.drivers.loop.iteration.phase_work import PhaseWork, proposal_of
 from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
-from verdigris.drivers.loop.open_program import is_asked_to_stop
+from verdigris.drivers.loop.open_program import OpenProgram, is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_count
 from verdigris.drivers.loop.tasks import REFACTORER
 from verdigris.drivers.play import Exhausted
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from verdigris.drivers.edits import Bad, Seen
     from verdigris.drivers.loop.ci.acceptance import CiAnswer
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.open_program import OpenProgram
     from verdigris.models.roles.check import EditPlan
 
 

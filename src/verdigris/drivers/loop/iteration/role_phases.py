@@ -9,12 +9,12 @@ from verdigris.core.actions import Deny
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
-from verdigris.drivers.edits import Bad, forbid
+from verdigris.drivers.edits import Bad, Seen, forbid
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, LoopPhase
+from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, Behaviour, LoopPhase
 from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork, proposal_of
 from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
 from verdigris.drivers.play import Exhausted
@@ -28,8 +28,6 @@ from verdigris.turns.test_bug import close_bug, report_bug
 
 if TYPE_CHECKING:
     from verdigris.core.events import Event
-    from verdigris.drivers.edits import Seen
-    from verdigris.drivers.loop.history import Behaviour
     from verdigris.drivers.loop.iteration.candidate import CandidateCommit
     from verdigris.models.roles.check import EditPlan
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.report import Status
 from verdigris.core.value import value
-from verdigris.drivers.loop.history import BLOCKED, FAILING, PASSING
+from verdigris.drivers.loop.history import BLOCKED, FAILING, PASSING, Behaviour
 from verdigris.drivers.loop.state_file.text import (
     HARNESS,
     LONGEST_RANGE,
@@ -24,7 +24,6 @@ from verdigris.drivers.loop.state_file.text import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from verdigris.drivers.loop.history import Behaviour
 
 MOST = 100
 """How many entries the file shows in full."""
