@@ -112,7 +112,7 @@ def schema(commit_types: Sequence[str], says: Sequence[Say], parts: Sequence[str
 
 
 def _schema_of(kind: Any) -> dict[str, Any]:
-    """As strict servers want it: every key of an object is required, and no other is allowed."""
+    """Makes it as strict servers want it: each key of an object is required, and no other is allowed."""
     arguments = get_args(kind)
     match get_origin(kind):
         case _ if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
