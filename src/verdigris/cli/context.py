@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from verdigris.core.agents import ACTOR, CLIENT, CONTEXT, ROOT
 from verdigris.core.errors import UserError, VerdigrisError
-from verdigris.core.records import Actor
+from verdigris.core.records import Actor, to_json
 from verdigris.core.report import Status
 from verdigris.views.lines import Line, make_visible
 
@@ -209,6 +209,11 @@ def say(message: str) -> None:
     sys.stderr.flush()
 
 
+def pick(answer: object, *names: str) -> dict[str, Any]:
+    """These fields of a value, as a document has them."""
+    return {name: to_json(getattr(answer, name)) for name in names}
+
+
 def show_json(document: Mapping[str, Any]) -> None:
     import json
 
@@ -271,4 +276,4 @@ def denial_lines(denial: Deny) -> list[Line]:
 
 
 def denial_document(denial: Deny) -> dict[str, Any]:
-    return {"denied": {"rule": denial.rule, "reason": denial.reason, "next": denial.next}}
+    return {"denied": pick(denial, "rule", "reason", "next")}

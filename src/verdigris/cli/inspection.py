@@ -16,6 +16,7 @@ from verdigris.cli.context import (
     json_option,
     live,
     persons_only,
+    pick,
     project,
     show,
     show_result,
@@ -103,17 +104,7 @@ def finding_lines(findings: Sequence[DoctorFinding]) -> list[Line]:
 def finding_document(findings: Sequence[DoctorFinding]) -> dict[str, Any]:
     return {
         "ok": all(f.level != "fail" for f in findings),
-        "findings": [_as_data(finding) for finding in findings],
-    }
-
-
-def _as_data(finding: DoctorFinding) -> dict[str, Any]:
-    return {
-        "name": finding.name,
-        "level": finding.level,
-        "what": finding.what,
-        "fix": finding.fix,
-        "details": list(finding.details),
+        "findings": [pick(finding, "name", "level", "what", "fix", "details") for finding in findings],
     }
 
 
@@ -253,8 +244,8 @@ def verification_lines(found: Verification) -> list[Line]:
 
 
 def verification_document(found: Verification) -> dict[str, Any]:
-    findings = [{"seq": f.seq, "kind": f.kind, "message": f.message} for f in found.findings]
-    return {"whole": found.whole, "events": found.events, "findings": findings}
+    findings = [pick(finding, "seq", "kind", "message") for finding in found.findings]
+    return {**pick(found, "whole", "events"), "findings": findings}
 
 
 def repair_lines(repair: Repair) -> list[Line]:

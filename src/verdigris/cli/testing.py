@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verdigris.cli.context import here, live, project, say, show, show_result
+from verdigris.cli.context import here, live, pick, project, say, show, show_result
 from verdigris.core.actions import Deny
 from verdigris.core.errors import TimedOut
 from verdigris.core.languages import STUB_MARK
@@ -114,13 +114,7 @@ def _describe_need(need: Need) -> str:
 
 
 def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
-    return [{"key": need.key, "value": need.value, "why": need.why} for need in needs]
-
-
-def hindrance_data(hindrance: Hindrance | None) -> dict[str, Any] | None:
-    if hindrance is None:
-        return None
-    return {"what": hindrance.what, "cure": hindrance.cure, "files": list(hindrance.files)}
+    return [pick(need, "key", "value", "why") for need in needs]
 
 
 def offer_stubs(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
@@ -161,7 +155,7 @@ def _texts(stubs: Iterable[Stub]) -> list[Line]:
 
 
 def stub_data(stubs: Iterable[Stub]) -> list[dict[str, Any]]:
-    return [{"path": one.path, "text": one.text, "new": one.new, "notes": list(one.notes)} for one in stubs]
+    return [pick(stub, "path", "text", "new", "notes") for stub in stubs]
 
 
 def stub_document(done: Stubbed, tested: Tested | None = None) -> dict[str, Any]:
@@ -344,13 +338,9 @@ def report_document(tested: Tested) -> dict[str, Any]:
         "sandbox": report.sandbox if report else None,
         "wrote": list(report.wrote) if report else [],
         "needs": need_data(tested.needs),
-        "hindrance": hindrance_data(tested.hindrance),
-        "uncollected": {runner: list(paths) for runner, paths in tested.uncollected.items()},
+        "hindrance": tested.hindrance and pick(tested.hindrance, "what", "cure", "files"),
         "stubs": [one for stubs in tested.stubs.values() for one in stub_data(stubs)],
-        "phase": tested.phase,
-        "next": tested.next,
-        "resumed": tested.resumed,
-        "characterized": list(tested.characterized),
+        **pick(tested, "uncollected", "phase", "next", "resumed", "characterized"),
     }
 
 
@@ -373,13 +363,7 @@ def _error_as_data(error: CollectError) -> dict[str, Any]:
 def _as_data(run: TestRun, *, cached: bool) -> dict[str, Any]:
     return {
         "id": run.test_id,
-        "status": run.status.value,
-        "red": run.red,
-        "native_id": run.native_id,
         "id_source": run.test_id_source,
-        "failure": run.failure,
-        "place": run.place,
-        "known": run.known,
-        "duration_ms": run.duration_ms,
+        **pick(run, "status", "red", "native_id", "failure", "place", "known", "duration_ms"),
         "cached": cached,
     }

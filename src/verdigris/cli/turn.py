@@ -13,6 +13,7 @@ from verdigris.cli.context import (
     json_option,
     live,
     next_here,
+    pick,
     project,
     show_result,
     tests_and_paths,
@@ -126,11 +127,7 @@ def claim_document(claimed: Claimed, phase: str, following: str) -> dict[str, An
     return {
         "claimed": claimed.test_ids[0],
         "tests": list(claimed.test_ids),
-        "targets": list(claimed.targets),
-        "new": list(claimed.new),
-        "restored": list(claimed.restored),
-        "held_back": list(claimed.held_back),
-        "concerns": list(claimed.concerns),
+        **pick(claimed, "targets", "new", "restored", "held_back", "concerns"),
         "phase": phase,
         "next": following,
     }
@@ -215,15 +212,10 @@ def refactor_document(end: Settlement) -> dict[str, Any]:
 def _document(end: Settlement) -> dict[str, Any]:
     return {
         "verdict": end.verdict.kind.value,
-        "reasons": list(end.verdict.reasons),
-        "concerns": list(end.verdict.concerns),
-        "paths": list(end.paths),
+        **pick(end.verdict, "reasons", "concerns"),
         "sandbox": end.report.sandbox if end.report else None,
         "wrote": list(end.report.wrote) if end.report else [],
-        "aside": end.aside,
-        "phase": end.phase,
-        "next": end.next,
-        "footer": end.footer,
+        **pick(end, "paths", "aside", "phase", "next", "footer"),
         "tests": _tests(end.report, end.claimed),
     }
 
@@ -288,7 +280,9 @@ def abort(*, as_json: bool) -> int:
     from verdigris.turns.refactor import abort
 
     answer = abort(project())
-    return show_result(answer, aborted_lines, aborted_document, as_json=as_json)
+    return show_result(
+        answer, aborted_lines, lambda aborted: pick(aborted, "aside", "paths", "next"), as_json=as_json
+    )
 
 
 def begun_lines(begun: Begun) -> list[Line]:
@@ -304,16 +298,10 @@ def begun_lines(begun: Begun) -> list[Line]:
 def begun_document(begun: Begun) -> dict[str, Any]:
     return {
         "phase": "refactor",
-        "passed": begun.passed,
-        "failed": begun.failed,
-        "uncovered": begun.uncovered,
+        **pick(begun, "passed", "failed", "uncovered"),
         "hindrance": begun.hindrance.line if begun.hindrance else "",
         "next": RESTRUCTURE,
     }
-
-
-def aborted_document(aborted: Aborted) -> dict[str, Any]:
-    return {"aside": aborted.aside, "paths": list(aborted.paths), "next": aborted.next}
 
 
 def aborted_lines(aborted: Aborted) -> list[Line]:

@@ -10,6 +10,7 @@ from verdigris.cli.context import (
     BACK_AT_CLAIM,
     json_option,
     next_here,
+    pick,
     project,
     say,
     show,
@@ -139,17 +140,11 @@ def survey_document(survey: Survey) -> dict[str, Any]:
         "claims": [_claim_data(state, claim) for claim in state.claims.values()],
         "violations": list(state.violations),
         "next": survey.next,
-        "aside": [
-            {"id": a.id, "paths": list(a.paths), "why": a.why, "back_at_claim": a.back_at_claim}
-            for a in state.aside.values()
-        ],
-        "test_bugs": [{"id": b.id, "places": list(b.places), "why": b.why} for b in state.test_bugs.values()],
-        "unclaimed": [{"path": u.path, "line": u.line, "why": u.why} for u in survey.unclaimed],
-        "drift": list(survey.drift),
+        "aside": [pick(laid, "id", "paths", "why", "back_at_claim") for laid in state.aside.values()],
+        "test_bugs": [pick(bug, "id", "places", "why") for bug in state.test_bugs.values()],
+        "unclaimed": [pick(edit, "path", "line", "why") for edit in survey.unclaimed],
         "suspended": state.turn is not None and state.turn.suspended,
-        "worktree": survey.worktree,
-        "branch": survey.branch,
-        "notes": list(survey.notes),
+        **pick(survey, "drift", "worktree", "branch", "notes"),
         "characterized": list(state.characterized),
         "refactor": _refactor_data(state.refactor),
     }
@@ -166,20 +161,15 @@ def _refactor_data(refactor: Refactor | None) -> dict[str, Any] | None:
 def _red_data(red: Red) -> dict[str, Any]:
     return {
         "id": red.test_id,
-        "native_id": red.native_id,
-        "status": red.status.value,
         "red": red.why,
-        "known": red.known,
-        "failure": red.failure,
-        "place": red.place,
+        **pick(red, "native_id", "status", "known", "failure", "place"),
     }
 
 
 def _claim_data(state: WorktreeState, claim: Claim) -> dict[str, Any]:
     return {
         "id": claim.test_id,
-        "targets": list(claim.targets),
-        "implied": claim.implied,
+        **pick(claim, "targets", "implied"),
         "passing": _passes(state, claim),
         "strikes": state.strikes.get(claim.test_id, 0),
     }

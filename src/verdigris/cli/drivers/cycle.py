@@ -17,6 +17,7 @@ from verdigris.cli.context import (
     next_here,
     persons_command,
     persons_only,
+    pick,
     project,
     show,
     show_json,
@@ -308,19 +309,13 @@ def _document(cycle: Cycle | None) -> dict[str, Any] | None:
     from verdigris.drivers.cycle.frame import identity_of
 
     return {
-        "id": cycle.id,
-        "stage": cycle.stage,
+        **pick(
+            cycle, "id", "stage", "verdict", "rounds", "findings", "tests", "stopped", "commits", "evidence"
+        ),
         "branch": cycle.on,
-        "verdict": cycle.verdict,
-        "rounds": cycle.rounds,
-        "findings": list(cycle.findings),
-        "tests": list(cycle.tests),
         "accepted": list(cycle.green),
         "test_bugs": cycle.bugs,
-        "stopped": cycle.stopped,
         "workers": {stage: [identity_of(who) for who in actors] for stage, actors in cycle.workers.items()},
-        "commits": dict(cycle.commits),
-        "evidence": cycle.evidence,
     }
 
 

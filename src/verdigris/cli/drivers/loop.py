@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import (
-    here,
-    json_option,
-    persons_command,
-    project,
-    show,
-    show_json,
-)
+from verdigris.cli.context import here, json_option, persons_command, pick, project, show, show_json
 from verdigris.cli.drivers.machine import open_watcher, record_option, reporting_ends
 from verdigris.cli.group import OfferingGroup
 from verdigris.views.lines import Line, count_of
@@ -320,11 +313,8 @@ def _lint_lines(one: FoundProgram, faults: tuple[ProgramFault, ...]) -> list[Lin
 
 def _lint_document(one: FoundProgram, faults: tuple[ProgramFault, ...]) -> dict[str, object]:
     return {
-        "name": one.name,
-        "path": one.path,
+        **pick(one, "name", "path"),
         "ready": not faults,
-        "findings": [
-            {"path": fault.path, "line": fault.line, "what": fault.what, "fix": fault.fix} for fault in faults
-        ],
+        "findings": [pick(fault, "path", "line", "what", "fix") for fault in faults],
         "notes": [note.what for note in one.program.notes],
     }

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import (
-    here,
-    json_option,
-    persons_command,
-    project,
-    show,
-    show_json,
-)
+from verdigris.cli.context import here, json_option, persons_command, pick, project, show, show_json
 from verdigris.cli.context import paths as complete_paths
 from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import NotARepository, NotConfigured, UserError
@@ -216,20 +209,12 @@ def _spec_lines(spec: Spec) -> list[Line]:
 
 def _spec_document(spec: Spec) -> dict[str, Any]:
     return {
-        "path": spec.path,
+        **pick(spec, "path", "title", "status"),
         "spec_id": spec.id,
-        "title": spec.title,
-        "status": spec.status,
         "spec_hash": spec.digest,
         "scenarios": [
-            {
-                "id": one.id,
-                "requirement": one.requirement,
-                "name": one.name,
-                "line": one.line,
-                "hash": one.digest,
-            }
-            for one in spec.scenarios
+            {**pick(scenario, "id", "requirement", "name", "line"), "hash": scenario.digest}
+            for scenario in spec.scenarios
         ],
         "skipped": to_json(spec.skipped),
     }
@@ -280,15 +265,13 @@ def _succession_lines(spec: Spec, done: Succession, *, is_template: bool) -> lis
 
 def _succession_document(spec: Spec, done: Succession) -> dict[str, Any]:
     return {
+        **pick(spec, "path", "status"),
         "spec_id": spec.id,
-        "path": spec.path,
-        "status": spec.status,
         "delta": done.delta,
         "stale": [
             {
+                **pick(one, "fate", "to"),
                 "id": one.scenario.id,
-                "fate": one.fate,
-                "to": one.to,
                 "tests": [test.test_id for test in done.tests if one.scenario.id in test.scenarios],
             }
             for one in done.stale
