@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise, traced_tests
-from verdigris.checks.weakening import question_shared
+from verdigris.checks.weakening import SharedAnswers, question_shared
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
-from verdigris.core.report import RunEnd, Status, merge_reports
+from verdigris.core.report import Property, RunEnd, Status, TestReport, TestResult, merge_reports
 from verdigris.core.value import field, replace, value
 from verdigris.execution.room import Layer
 from verdigris.execution.rooms import layer_beside, possible
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate
-    from verdigris.checks.weakening import SharedAnswers
-    from verdigris.core.report import Property, TestReport, TestResult
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
     from verdigris.languages.findings import Parcel

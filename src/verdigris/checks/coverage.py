@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import merge_reports
+from verdigris.core.report import TestReport, merge_reports
 from verdigris.execution.test_run import execute_suite, run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.registry import by_language, is_traced, language_named, reader_of
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate, TreeDifference
-    from verdigris.core.report import TestReport
     from verdigris.execution.room import Layer
-    from verdigris.storage.project import Project
 
 
 def watchable(edits: TreeDifference) -> tuple[str, ...]:

@@ -18,14 +18,13 @@ from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import judge_red
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.storage.project import bytes_of, text_of
+from verdigris.storage.project import Project, bytes_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.core.state import WorktreeState
     from verdigris.core.suite_health import Hindrance
-    from verdigris.storage.project import Project
 
 
 SINGLE_PASSES = 200

@@ -16,7 +16,7 @@ from verdigris.core.events import Settled, Suspended, Violation
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.execution.process import Command, run
 from verdigris.execution.tools.foundation_files import TICK, interpreter_files, programs
-from verdigris.execution.tools.interpreter import find_interpreter
+from verdigris.execution.tools.interpreter import Interpreter, find_interpreter
 from verdigris.runners.registry import is_in_interpreter
 from verdigris.sandbox.child import confine_query, environment_of
 from verdigris.storage.repository import head, sandbox_note
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from verdigris.core.state import Turn
-    from verdigris.execution.tools.interpreter import Interpreter
     from verdigris.storage.project import Project
 
 

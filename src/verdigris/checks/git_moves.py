@@ -12,14 +12,13 @@ from verdigris.checks.observation import difference, is_cut_out
 from verdigris.core.events import CycleMoved, Event, Ground, HeadSeen, RefactorBegun, Suspended
 from verdigris.core.paths import PathClass
 from verdigris.core.records import AGENT
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, Refactor, WorktreeState
 from verdigris.storage.git import users_git
 from verdigris.storage.repository import Head, head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verdigris.core.state import Refactor, WorktreeState
     from verdigris.storage.project import Project
     from verdigris.storage.snapshots.head_moves import HeadMove
 

@@ -11,7 +11,7 @@ from verdigris.core.errors import StorageError
 from verdigris.core.ground import Side, Versions, choose_side, is_nearer
 from verdigris.core.paths import Entry, PathClass
 from verdigris.core.records import AGENT
-from verdigris.core.state import Earned, Phase
+from verdigris.core.state import Earned, Phase, WorktreeState
 from verdigris.core.value import value
 from verdigris.storage.git import users_git
 from verdigris.storage.repository import head
@@ -19,7 +19,6 @@ from verdigris.storage.repository import head
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
 _MENDED_AT_ONCE = 50

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.confinement.needs import find_hindrance
 from verdigris.core.events import SuiteHindered
 from verdigris.core.paths import PathClass
-from verdigris.core.report import RunEnd
+from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.suite_health import AGAIN, Hindrance
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.confinement.needs import FindCause
     from verdigris.core.errors import VerdigrisError
-    from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.report import Status
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict.redness import BROKEN
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verdigris.core.events import TestRun
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
 

@@ -14,7 +14,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.verdict.redness import UNDECLARED, judge_collect_error
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_for
-from verdigris.storage.project import bytes_of
+from verdigris.storage.project import Project, bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.languages.stubs import Stub
-    from verdigris.storage.project import Project
 
 
 def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:

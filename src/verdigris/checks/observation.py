@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import GateInstalled, RedsEnded
-from verdigris.core.paths import PathClass
+from verdigris.core.paths import Change, PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Unclaimed
-    from verdigris.core.paths import Change
     from verdigris.core.state import WorktreeState
     from verdigris.execution.room import Layer
     from verdigris.storage.project import Project

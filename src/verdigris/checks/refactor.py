@@ -15,26 +15,23 @@ from verdigris.checks.source_edits import test_texts
 from verdigris.checks.verdict_checks import NO_SANDBOX
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.execution.room import Layer
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.languages.assertion_matching import find_losses
 from verdigris.languages.findings import Mutant, Mutated
-from verdigris.languages.literals import RenamedWords, Replaced, answers, apply, differences
+from verdigris.languages.literals import EndOfTest, RenamedWords, Replaced, answers, apply, differences
 from verdigris.languages.registry import by_language, language_for, reader_of
 from verdigris.languages.tests import without
-from verdigris.runners.protocol import TestRequest, announce
+from verdigris.runners.protocol import Progress, TestRequest, announce
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate, TreeDifference
-    from verdigris.core.report import TestReport
     from verdigris.core.verdict import LostAssertion
-    from verdigris.languages.literals import EndOfTest
-    from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
 

@@ -8,11 +8,11 @@ little time, gets no more.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.actions import Unclaimed
-from verdigris.core.paths import PathClass
+from verdigris.core.paths import Change, PathClass
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.registry import (
@@ -23,15 +23,12 @@ from verdigris.languages.registry import (
     reader_of,
     same_oracle_part,
 )
-from verdigris.storage.project import bytes_of
+from verdigris.storage.project import Project, bytes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.core.paths import Change
     from verdigris.languages.protocol import Language
-    from verdigris.storage.project import Project
 
 
 CHUNK = 200

@@ -12,13 +12,12 @@ from verdigris.core.report import Status
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.execution.test_run import collect, on_start_tree
 from verdigris.languages.tests import is_revised, still_written
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from verdigris.core.state import WorktreeState
-    from verdigris.storage.project import Project
 
     Tests = Mapping[str, Status | None]
     """Native id → how the test ended; None where it was not run."""

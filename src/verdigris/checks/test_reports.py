@@ -8,13 +8,12 @@ from verdigris.core.events import Event, TestBugClosed
 from verdigris.core.policy.next_move import covers_test
 from verdigris.core.report import Status
 from verdigris.languages.tests import is_made_by, text_of_test
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.state import OpenTestBug, WorktreeState
-    from verdigris.storage.project import Project
 
 
 def closed_bugs(

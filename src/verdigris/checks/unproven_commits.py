@@ -17,7 +17,7 @@ from verdigris.checks.source_edits import more_than_stubs
 from verdigris.core.confinement.protection import protected_classes
 from verdigris.core.paths import Change, Entry, PathClass
 from verdigris.languages.registry import is_mixed, same_oracle_part
-from verdigris.storage.git import null_split, users_git
+from verdigris.storage.git import Git, null_split, users_git
 from verdigris.storage.repository import head
 from verdigris.storage.snapshots import head_moves, trees
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.state import WorktreeState
-    from verdigris.storage.git import Git
     from verdigris.storage.project import Project
 
 

@@ -11,30 +11,27 @@ from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests,
 from verdigris.checks.liveness.judgement import Liveness
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.core.paths import PathClass
-from verdigris.core.report import Status
+from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import replace, value
 from verdigris.execution.rooms import layer_beside, possible
 from verdigris.execution.test_run import on_start_tree
 from verdigris.execution.test_selection import by_stack
-from verdigris.languages.findings import SourceChange
+from verdigris.languages.findings import Concern, SourceChange
 from verdigris.languages.registry import (
     by_language,
     is_traced,
     language_for,
     language_named,
 )
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate, TreeDifference
-    from verdigris.core.report import TestReport
     from verdigris.core.state import Claim
     from verdigris.execution.room import Layer
-    from verdigris.languages.findings import Concern
-    from verdigris.storage.project import Project
 
 _DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
 _SAMPLE = 6

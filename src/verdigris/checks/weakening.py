@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import executed_lines
@@ -20,17 +20,14 @@ from verdigris.languages.registry import (
     reader_of,
 )
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from verdigris.checks.observation import Candidate
     from verdigris.core.state import WorktreeState
     from verdigris.languages.findings import Weakening
     from verdigris.languages.protocol import Language
     from verdigris.languages.tracing import SharedOracle, Tracing
-    from verdigris.storage.project import Project
 
 
 GONE = frozenset({"removed", "uncollected", "skipped", "deselected", "unreadable"})

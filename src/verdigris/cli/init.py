@@ -11,7 +11,7 @@ import click
 from verdigris.cli.context import PERSON, deny, here, live, persons_only, project, say, show
 from verdigris.core.errors import NotARepository
 from verdigris.core.value import value
-from verdigris.gates.clients.registry import BUILT_IN
+from verdigris.gates.clients.registry import BUILT_IN, Client
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Deny
     from verdigris.core.settings import Stack
     from verdigris.gates.clients.installation import CycleFiles
-    from verdigris.gates.clients.registry import Client
     from verdigris.setup.initialisation import Initialised, InitPlan
     from verdigris.setup.scaffold import Scaffold
     from verdigris.setup.scaffold_files import ScaffoldResult

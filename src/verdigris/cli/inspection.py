@@ -25,13 +25,12 @@ from verdigris.cli.context import (
 from verdigris.cli.group import OfferingGroup
 from verdigris.core import events as e
 from verdigris.core.errors import LogDamaged, VerdigrisError
-from verdigris.core.records import flatten, to_json
+from verdigris.core.records import Record, flatten, to_json
 from verdigris.views.lines import Dot, Line, count_of, make_visible, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from verdigris.core.records import Record
     from verdigris.core.state import State
     from verdigris.setup.doctor_checks import DoctorFinding, Level
     from verdigris.setup.repair import Repair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,23 +12,19 @@ from verdigris.cli.context import here, live, pick, project, say, show, show_res
 from verdigris.core.actions import Deny
 from verdigris.core.errors import TimedOut
 from verdigris.core.languages import STUB_MARK
-from verdigris.core.report import RunEnd, Status, TestReport
+from verdigris.core.report import CollectError, Failure, Place, RunEnd, Status, TestReport, TestResult
 from verdigris.core.test_ids import shell_words, split_id
 from verdigris.core.verdict import first_line, reasons_against_run
 from verdigris.core.verdict.redness import BROKEN, VALID, judge_collect_error, way_out, why_not
 from verdigris.runners.registry import kind_of
-from verdigris.storage.project import CONFIG, text_of
+from verdigris.storage.project import CONFIG, Project, text_of
 from verdigris.views.lines import Dot, Line, block, count_of, make_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from verdigris.core.confinement.needs import Need
     from verdigris.core.events import LayingAside, TestRun
-    from verdigris.core.report import CollectError, Failure, Place, TestResult
     from verdigris.core.suite_health import Hindrance
     from verdigris.languages.stubs import Stub
-    from verdigris.storage.project import Project
     from verdigris.turns.stub import Stubbed
     from verdigris.turns.test import Tested
 

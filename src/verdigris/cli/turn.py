@@ -22,15 +22,13 @@ from verdigris.cli.group import OfferingGroup
 from verdigris.cli.testing import run, stub_and_run, unconfined_lines
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import RESTRUCTURE
-from verdigris.core.report import Status
-from verdigris.core.verdict import JUDGED_BEFORE, Kind
+from verdigris.core.report import Status, TestReport
+from verdigris.core.verdict import JUDGED_BEFORE, Kind, Verdict
 from verdigris.views.lines import Dot, Line, block, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from verdigris.core.report import TestReport
-    from verdigris.core.verdict import Verdict
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
     from verdigris.turns.claim_check import Claimed

@@ -24,13 +24,12 @@ from verdigris.cli.group import OfferingGroup
 from verdigris.cli.testing import run_after
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.state import Phase
+from verdigris.core.state import LaidAside, Phase, WorktreeState
 from verdigris.views.lines import Line, count_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verdigris.core.state import LaidAside, WorktreeState
     from verdigris.turns.aside import Kept
     from verdigris.turns.test_bug import Reported
 

@@ -18,13 +18,12 @@ from verdigris.cli.context import (
     show_result,
 )
 from verdigris.core.actions import Deny
-from verdigris.core.state import Phase
+from verdigris.core.state import Claim, Phase, Red, Refactor, WorktreeState
 from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.state import Claim, Red, Refactor, WorktreeState
     from verdigris.drivers.machine.history import MachineSurvey
     from verdigris.storage.project import Project
     from verdigris.turns.git import Moved

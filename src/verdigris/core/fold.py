@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from verdigris.core import events as e
 from verdigris.core.events import Event, decode
-from verdigris.core.records import from_json, to_json
+from verdigris.core.records import Actor, Record, from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.state import (
     BLOCKER,
@@ -33,12 +34,6 @@ from verdigris.core.suite_health import SuiteCounts
 from verdigris.core.turn_events import close_turn, earn, fold_reds, fold_turn, head_of, without_keys
 from verdigris.core.value import replace
 from verdigris.core.verdict import STRIKES, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from verdigris.core.records import Actor, Record
-
 
 REMEMBERED_ASIDES = 100
 REMEMBERED_GROUNDS = 100

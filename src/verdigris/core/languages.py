@@ -7,12 +7,9 @@ brings its facts with it, and the registry adds them here by `register`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from verdigris.core.value import field, value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 STUB_MARK = "STUB:TDD"
 """Marks a declaration that does no work, in every language."""

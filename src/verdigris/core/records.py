@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from typing import (
@@ -25,8 +25,6 @@ from verdigris.core.errors import HarnessError, UserError
 from verdigris.core.value import REQUIRED, Factory, defaults, is_value, replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Upcaster = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
 
 S = TypeVar("S")

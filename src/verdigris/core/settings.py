@@ -6,16 +6,13 @@ made from these fields: name, type and default are the field's, the sentence for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 
 from verdigris.core.languages import DEFAULT_LANGUAGE, runners_of
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
     T = TypeVar("T")
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from verdigris.core.languages import case_mark, file_end
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 REACH = 3
 """Lines above a test within which its annotation stands."""

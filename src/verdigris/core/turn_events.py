@@ -9,13 +9,12 @@ from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFroz
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, Earned, Phase, Red, SeenHead, Turn, WorktreeState
 from verdigris.core.value import replace, value
-from verdigris.core.verdict import STRIKES, Kind
+from verdigris.core.verdict import STRIKES, Kind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.actions import Deny
-    from verdigris.core.verdict import Verdict
 
 
 @value

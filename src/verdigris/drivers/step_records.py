@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import field, value

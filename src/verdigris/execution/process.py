@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import field, mutable, value
-from verdigris.execution.children import Started, start
+from verdigris.execution.children import Child, Started, start
 from verdigris.sandbox.syscalls import prctl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-
-    from verdigris.execution.children import Child
 
 
 KEPT = 64 * 1024

@@ -6,11 +6,11 @@ A layer shows a run another tree than the worktree's. It contains only the files
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.confinement import TEMPORARY
 from verdigris.core.confinement.needs import surroundings
-from verdigris.core.paths import above
+from verdigris.core.paths import Entry, PathClass, above
 from verdigris.core.value import replace, value
 from verdigris.sandbox.child import preexec
 from verdigris.sandbox.confinement import Confinement, is_inside
@@ -21,9 +21,7 @@ from verdigris.sandbox.opens import LOST, Opens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Literal
 
-    from verdigris.core.paths import Entry, PathClass
     from verdigris.sandbox.confinement import Network
     from verdigris.sandbox.syscalls import Way
     from verdigris.storage.project import Project

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.languages import facts_of_manifest, keeps_bytecode, language_of, manifest_names
-from verdigris.core.paths import PathClass, compile_glob
+from verdigris.core.paths import Entry, PathClass, compile_glob
 from verdigris.core.value import field, replace, value
 from verdigris.execution.room import LEAN, Layer, Room, Sandbox, Terms, furnish
 from verdigris.languages.registry import usual
@@ -19,7 +19,6 @@ from verdigris.sandbox import child
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.core.paths import Entry
     from verdigris.sandbox.child import Availability
     from verdigris.sandbox.confinement import Confinement
     from verdigris.sandbox.folders import Folders

@@ -14,34 +14,29 @@ from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.events import Proved, Proving
 from verdigris.core.languages import has_tests_in_source, suffixes_of
 from verdigris.core.paths import PathClass, above
-from verdigris.core.report import merge_reports, suite_of
+from verdigris.core.report import TestReport, merge_reports, suite_of
 from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import Tool
-from verdigris.execution.process import Command, run
-from verdigris.execution.room import Layer
+from verdigris.execution.process import Command, Finished, run
+from verdigris.execution.room import Layer, Room
 from verdigris.execution.rooms import forget, hide_held_out, on_view, possible, room
 from verdigris.execution.test_selection import TestCall, by_stack, stack_of
 from verdigris.languages.registry import is_mixed
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.runners.registry import fitting_command, is_in_interpreter, reports, split_by_command
 from verdigris.sandbox.child import refusal
 from verdigris.storage import stat_cache
 from verdigris.storage.calls.open_calls import alive, shared_inodes
 from verdigris.storage.intents import finishes
-from verdigris.storage.project import text_of
+from verdigris.storage.project import Project, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
-    from verdigris.execution.process import Finished
-    from verdigris.execution.room import Room
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.project import Project
     from verdigris.storage.snapshots.restoration import Displaced
 
 

@@ -15,9 +15,9 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import MARK, function_of, named_tests, nearest, split_id
 from verdigris.core.value import replace, value
-from verdigris.runners.protocol import RunnerAnswer
+from verdigris.runners.protocol import Progress, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.storage.paths import canonical
-from verdigris.storage.project import text_of
+from verdigris.storage.project import Project, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.execution.process import Finished
     from verdigris.execution.room import Layer
-    from verdigris.runners.protocol import Progress, RunnerCall, TestRequest
-    from verdigris.storage.project import Project
 
 
 @value

@@ -13,13 +13,12 @@ from urllib.parse import unquote
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.value import value
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.storage.project import Project
     from verdigris.turns.write import Rewrite
 
 

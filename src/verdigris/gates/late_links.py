@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.gates.calls import Manner, Moment, readings
+from verdigris.gates.calls import HookCall, Manner, Moment, readings
 from verdigris.storage.calls.call_records import is_any_call
 from verdigris.storage.calls.callers import open_edits
 from verdigris.storage.calls.open_calls import alive
@@ -22,7 +22,6 @@ from verdigris.storage.repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verdigris.gates.calls import HookCall
     from verdigris.gates.clients.registry import Client
 
     Answer = tuple[int, str, str]

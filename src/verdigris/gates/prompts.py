@@ -13,7 +13,7 @@ from verdigris.core.agents import process_in
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.value import replace
-from verdigris.gates.calls import Reply
+from verdigris.gates.calls import HookCall, Reply
 from verdigris.storage.calls.callers import forget_old_callers, note_session
 from verdigris.storage.calls.open_calls import open_call
 from verdigris.turns.claim_check import own_view
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from verdigris.core.state import WorktreeState
-    from verdigris.gates.calls import HookCall
     from verdigris.storage.project import Project
 
 

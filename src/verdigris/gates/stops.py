@@ -9,28 +9,24 @@ from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.errors import OthersCallOpen, UserError
 from verdigris.core.events import Edit, LeftOpen, SentBack
-from verdigris.core.policy.done import find_notes, find_open, lost_tests
-from verdigris.core.state import Phase, Stage
+from verdigris.core.policy.done import WorkFacts, find_notes, find_open, lost_tests
+from verdigris.core.state import Phase, Stage, WorktreeState
 from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
-from verdigris.gates.calls import PASS, Reply
+from verdigris.gates.calls import PASS, HookCall, Reply
 from verdigris.storage.calls.callers import end_edit, end_session, forget_caller
 from verdigris.turns.claim_check import claims_by
 from verdigris.turns.completion import describe_unproven, gather_work
 from verdigris.turns.next_move import as_it_stands, following_move
 from verdigris.turns.refactor import end
-from verdigris.turns.settle import has_edits, settle
+from verdigris.turns.settle import Settlement, has_edits, settle
 from verdigris.turns.tripwire.authors import what_to_wait_for
 from verdigris.turns.tripwire.calls import look_between_calls, with_next
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.policy.done import WorkFacts
-    from verdigris.core.state import WorktreeState
-    from verdigris.gates.calls import HookCall
     from verdigris.storage.project import Project
-    from verdigris.turns.settle import Settlement
     from verdigris.turns.tripwire import Tripped
 
 _TEST_BUG = re.compile(

@@ -6,7 +6,7 @@ import json
 import posixpath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestResult
+from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.confinement.needs import FindNeeds
-    from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.languages.folders import Folder, FoundStacks
 

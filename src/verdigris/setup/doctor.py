@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import Classes
-from verdigris.core.records import from_json
+from verdigris.core.records import Actor, from_json
 from verdigris.core.settings import Settings
 from verdigris.execution.resident.resident import running
 from verdigris.setup.detection import detect
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.records import Actor
     from verdigris.core.state import State
     from verdigris.runners.protocol import Progress
     from verdigris.storage.log.log import Log

@@ -14,7 +14,7 @@ from verdigris.execution.process import Command, run
 from verdigris.execution.test_run import execute, run_request
 from verdigris.execution.tools.python import installed_plugins
 from verdigris.execution.tools.registry import SECONDS, tool_of, version
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.runners.registry import need_finders
 from verdigris.storage.git import program
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import RoomDifference, TestReport
     from verdigris.core.settings import Stack
-    from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
 from verdigris.core.paths import Classes, PathClass
-from verdigris.core.records import from_json
+from verdigris.core.records import Actor, from_json
 from verdigris.core.settings import Settings, Stack
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, State, WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
@@ -32,8 +32,6 @@ from verdigris.turns.next_move import following_move
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.records import Actor
-    from verdigris.core.state import State, WorktreeState
     from verdigris.runners.protocol import Progress
     from verdigris.storage.log.log import Log
 

@@ -10,8 +10,8 @@ from verdigris.checks.ground import first_ground
 from verdigris.core.errors import NotConfigured, storage_error
 from verdigris.core.events import LogRepaired, SwitchedOff, SwitchedOn
 from verdigris.core.paths import PathClass
-from verdigris.core.records import REPAIRED, Draft, to_json
-from verdigris.core.state import Phase
+from verdigris.core.records import REPAIRED, Actor, Draft, to_json
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.storage.calls.call_records import CALLS
 from verdigris.storage.log.files import HEAD, LOCK, LOG
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.records import Actor
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.log.log import Repaired
 
 

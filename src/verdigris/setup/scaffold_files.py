@@ -18,7 +18,7 @@ from verdigris.storage.config import load_machine
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.project import CONFIG, drafts, open_log
-from verdigris.storage.repository import find_repository, head, read_plain
+from verdigris.storage.repository import Repository, find_repository, head, read_plain
 from verdigris.turns.git import CommitIdentity, author_environment
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Actor
     from verdigris.setup.scaffold import Scaffold
-    from verdigris.storage.repository import Repository
 
 
 _MESSAGE = """\

@@ -11,7 +11,7 @@ import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations 
 import os
 import select
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import REPAIR, StorageError, ToolMissing, UserError, VerdigrisError
 from verdigris.core.value import replace, value
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from subprocess import CompletedProcess
-    from typing import Any
 
     from verdigris.storage.repository import Repository
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.paths import LINK, PathClass, class_of_folder, classify
+from verdigris.core.paths import LINK, Classes, PathClass, class_of_folder, classify
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from verdigris.core.paths import Classes
     from verdigris.storage.project import Project
     from verdigris.storage.snapshots.scan import Installed
 

@@ -11,10 +11,10 @@ from verdigris.core.errors import NotConfigured, StorageError
 from verdigris.core.events import Configured, Event, encode
 from verdigris.core.fold import StateFolding
 from verdigris.core.languages import facts_named
-from verdigris.core.paths import Classes, classify, with_frozen
-from verdigris.core.records import Draft, from_json, to_json
+from verdigris.core.paths import Classes, PathClass, classify, with_frozen
+from verdigris.core.records import Actor, Draft, Record, from_json, to_json
 from verdigris.core.settings import Settings
-from verdigris.core.state import Configuration
+from verdigris.core.state import Configuration, State, WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.storage.calls.call_records import finish_left, is_any_call
 from verdigris.storage.lock import hold_lock
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from verdigris.core.paths import PathClass
-    from verdigris.core.records import Actor, Record
-    from verdigris.core.state import State, WorktreeState
     from verdigris.storage.snapshots.workspace import Workspace
 
 

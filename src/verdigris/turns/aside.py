@@ -16,7 +16,7 @@ from verdigris.core.events import Dropped, Event, LayingAside, RefactorEnded, Re
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.policy.next_move import covers, without_tests
 from verdigris.core.records import AGENT
-from verdigris.core.state import Phase
+from verdigris.core.state import LaidAside, Phase, WorktreeState
 from verdigris.core.turn_events import next_aside
 from verdigris.core.value import replace, value
 from verdigris.languages.registry import beyond_stubs
@@ -29,7 +29,6 @@ from verdigris.turns.rollback import put_back
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from verdigris.core.state import LaidAside, WorktreeState
     from verdigris.storage.project import Project
 
 

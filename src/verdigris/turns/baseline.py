@@ -9,19 +9,16 @@ from verdigris.checks.hindrance import record_missing_tool
 from verdigris.checks.observation import source_roots
 from verdigris.core.errors import ToolMissing, VerdigrisError
 from verdigris.core.events import SuiteHindered
-from verdigris.core.report import RunEnd
-from verdigris.core.state import Phase
+from verdigris.core.report import RunEnd, TestReport
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.suite_health import Hindrance
 from verdigris.core.value import replace
 from verdigris.execution.test_run import execute_suite
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from verdigris.core.report import TestReport
     from verdigris.core.settings import Settings
-    from verdigris.core.state import WorktreeState
-    from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
 SECONDS = 60.0

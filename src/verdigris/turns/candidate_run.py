@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import Answers, question_turn
 from verdigris.checks.evidence import rewritten_files, run_events, suite_event, suite_names, test_events
-from verdigris.checks.observation import Candidate, difference, source_roots
+from verdigris.checks.observation import Candidate, TreeDifference, difference, source_roots
 from verdigris.checks.suite_tests import collect_tests, collected_event, compare_suites, known_tests
-from verdigris.core.events import Formatted, Formatting
+from verdigris.core.events import Formatted, Formatting, SuiteCollected, SuiteRun
 from verdigris.core.paths import EXECUTABLE, FILE
 from verdigris.core.policy.done import hidden_tests
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import Before, Tool, regressions
-from verdigris.execution.room import Layer
+from verdigris.execution.room import Layer, Room
 from verdigris.execution.rooms import frozen_layer, layer_beside, possible, room
 from verdigris.execution.test_run import (
     execute,
@@ -30,22 +30,17 @@ from verdigris.execution.test_run import (
     touched_paths,
 )
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.storage.intents import finishes
-from verdigris.storage.project import CONFIG
+from verdigris.storage.project import CONFIG, Project
 from verdigris.storage.snapshots.restoration import list_displaced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from verdigris.checks.observation import TreeDifference
     from verdigris.checks.suite_tests import Tests
-    from verdigris.core.events import SuiteCollected, SuiteRun
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
-    from verdigris.execution.room import Room
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.project import Project
 
 
 @value

@@ -17,7 +17,7 @@ from verdigris.core.policy.next_move import (
     without_parents,
 )
 from verdigris.core.report import Status
-from verdigris.core.state import Phase
+from verdigris.core.state import Claim, Phase, Red, WorktreeState
 from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.value import field, value
 from verdigris.storage.calls.callers import at_work
@@ -26,7 +26,6 @@ from verdigris.storage.repository import in_progress
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from verdigris.core.state import Claim, Red, WorktreeState
     from verdigris.core.turn_events import OracleFacts
     from verdigris.storage.project import Project
 

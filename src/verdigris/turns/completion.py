@@ -20,7 +20,7 @@ from verdigris.core.policy.cycle import describe_standing
 from verdigris.core.policy.done import SuiteComparison, WorkFacts
 from verdigris.core.policy.next_move import without_tests
 from verdigris.core.report import RunEnd, Status
-from verdigris.core.state import Phase, SessionStart
+from verdigris.core.state import Phase, SessionStart, WorktreeState
 from verdigris.core.test_ids import function_of
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import Kind, first_line
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from verdigris.checks.suite_tests import Tests
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
 MANY = 20

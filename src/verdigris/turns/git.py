@@ -15,7 +15,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import Committed, Committing, NotCommitted, Synced, Syncing
 from verdigris.core.paths import PathClass
 from verdigris.core.records import AGENT
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.languages.conventions import decides_verdicts
 from verdigris.storage.git import REDIRECTING, GitAnswer, ask_users_git, git, run_openly, users_git
@@ -24,16 +24,14 @@ from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress
 from verdigris.storage.snapshots import head_moves, trees
 from verdigris.turns.operation import operation, refusal
-from verdigris.turns.rollback import move_back, place
+from verdigris.turns.rollback import GitPosition, move_back, place
 from verdigris.turns.tripwire import accept_move
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
-    from verdigris.turns.rollback import GitPosition
 
 
 _BY_HOOK = 1

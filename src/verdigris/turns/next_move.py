@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, is_as_seen, lost_reds
-from verdigris.core.actions import Deny
+from verdigris.core.actions import Deny, Unclaimed
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.actors import is_only_others
 from verdigris.core.policy.next_move import Asker, TreeFacts, next_move, unclassed_tests, without_tests
 from verdigris.core.records import AGENT
 from verdigris.core.report import Status
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, Refactor, WorktreeState
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict.redness import UNDECLARED
 from verdigris.storage.calls.open_calls import is_any_left
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 from verdigris.storage.repository import in_progress
 from verdigris.turns.claim_check import claimable, claims_by, fellows, last_status, own_view
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from verdigris.core.actions import Unclaimed
-    from verdigris.core.state import Refactor, WorktreeState
-    from verdigris.storage.project import Project
 
 SEARCH_SECONDS = 0.1
 STAGED, EDITED = frozenset("MRC"), frozenset("MD")  # letters of `git status`

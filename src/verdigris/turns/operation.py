@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import end_lost_reds, is_as_seen
-from verdigris.core.actions import Deny
+from verdigris.core.actions import Action, Deny
 from verdigris.core.errors import OthersCallOpen
 from verdigris.core.policy import BY_PHASE, decide
 from verdigris.core.records import AGENT
@@ -18,7 +18,6 @@ from verdigris.storage.repository import in_progress
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.actions import Action
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 

@@ -14,7 +14,7 @@ from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace
 from verdigris.execution.rooms import possible
-from verdigris.storage.project import TreeView
+from verdigris.storage.project import Project, TreeView
 from verdigris.turns.claim_check import claims_by, fellows
 from verdigris.turns.next_move import following_move
 from verdigris.turns.tripwire.authors import edits_since
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verdigris.core.state import Turn, WorktreeState
-    from verdigris.storage.project import Project
 
 
 def own_part(project: Project, state: WorktreeState) -> WorktreeState:

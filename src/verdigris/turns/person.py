@@ -15,7 +15,7 @@ from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import marks, written_as
 from verdigris.storage.intents import carries_out
 from verdigris.storage.paths import canonical
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 from verdigris.storage.snapshots.head_moves import list_commit
 from verdigris.turns.operation import operation, refusal
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.state import WorktreeState
-    from verdigris.storage.project import Project
 
 
 def switch_off(project: Project, why: str) -> Deny | None:

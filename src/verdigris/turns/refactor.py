@@ -24,7 +24,7 @@ from verdigris.checks.refactor import behaviour_changes, find_unkept, lines_run_
 from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
-from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
+from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, SuiteRun, Violation
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import next_aside
@@ -42,9 +42,9 @@ from verdigris.execution.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, time_limit, touched_paths
 from verdigris.languages.registry import is_traced
 from verdigris.languages.tests import is_revised
-from verdigris.runners.protocol import TestRequest, announce
+from verdigris.runners.protocol import Progress, TestRequest, announce
 from verdigris.storage.paths import links_out, refuse
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 from verdigris.turns.aside import set_aside
 from verdigris.turns.next_move import following_move as next_here
 from verdigris.turns.operation import operation, refusal
@@ -53,11 +53,8 @@ from verdigris.turns.settle import Settlement, complete, failed_output
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.core.events import SuiteRun
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.core.suite_health import Hindrance
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.project import Project
 
 _PUT_BACK = "put it back as it was; or `tdd refactor abort`, begin again, and `tdd restore` the edits"
 _NAMED = 3

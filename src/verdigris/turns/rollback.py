@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import MovedBack, MovingBack, PutBack, PuttingBack, Violation
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import field, value
 from verdigris.storage.intents import carries_out
-from verdigris.storage.repository import head, read_plain, resolve
+from verdigris.storage.repository import Repository, head, read_plain, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from verdigris.storage.git import Git
     from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
     from verdigris.storage.snapshots.restoration import Displaced
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from verdigris.checks.evidence import about_the_run
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import judge_foundation
-from verdigris.checks.observation import difference
+from verdigris.checks.observation import TreeDifference, difference
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
-from verdigris.core.events import LayingAside, Repair, Settled, Violation
+from verdigris.core.events import Event, LayingAside, Repair, Settled, Violation
 from verdigris.core.policy.actors import is_only_others
 from verdigris.core.policy.cycle import supersede_steps
 from verdigris.core.policy.next_move import apart, owners, report_wrong_test
@@ -23,8 +23,8 @@ from verdigris.core.turn_events import (
     settled_event,
 )
 from verdigris.core.value import replace, value
-from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
-from verdigris.storage.paths import explain, links_out, remedy
+from verdigris.core.verdict import Kind, Tool, TrialFacts, Verdict, footer, judge
+from verdigris.storage.paths import LinkOut, explain, links_out, remedy
 from verdigris.turns.aside import put_frozen_back, set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
 from verdigris.turns.claim_check import claims_by
@@ -35,13 +35,9 @@ from verdigris.turns.own_part import concerns_about_authors, join_edits, own_par
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from verdigris.checks.observation import TreeDifference
-    from verdigris.core.events import Event
     from verdigris.core.report import TestReport
     from verdigris.core.state import Turn, WorktreeState
-    from verdigris.core.verdict import Tool
     from verdigris.runners.protocol import Progress
-    from verdigris.storage.paths import LinkOut
     from verdigris.storage.project import Project
 
 

@@ -7,7 +7,7 @@ away is no loss. No command leads here: it is a driver's decision and never an a
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - a value reads its annotations
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed

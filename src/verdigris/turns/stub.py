@@ -12,7 +12,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import language_for
-from verdigris.storage.project import bytes_of
+from verdigris.storage.project import Project, bytes_of
 from verdigris.turns.next_move import following_move
 from verdigris.turns.write import write
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.languages.stubs import Stub
-    from verdigris.storage.project import Project
 
 
 @value

@@ -12,13 +12,13 @@ from verdigris.checks import foundation
 from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.policy.next_move import TreeFacts, next_move
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.storage.calls.open_calls import is_any_left
 from verdigris.storage.git import find_program
 from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
-from verdigris.storage.project import CONFIG
+from verdigris.storage.project import CONFIG, Project
 from verdigris.storage.repository import head, in_progress
 from verdigris.turns.claim_check import own_view
 from verdigris.turns.next_move import as_it_stands, asker_of, facts_of
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.actions import Unclaimed
-    from verdigris.core.state import WorktreeState
-    from verdigris.storage.project import Project
 
 SHOWN = 100
 """Unclaimed edits that are listed at most."""

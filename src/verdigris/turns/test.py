@@ -20,16 +20,16 @@ from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import covers_test, ended_reds
 from verdigris.core.report import RunEnd, Status, TestReport, unseen_files
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.value import field, replace, value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import is_traced, reader_of
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.runners.registry import is_in_interpreter, need_finders
 from verdigris.storage.calls.open_calls import alive
-from verdigris.storage.project import bytes_of
+from verdigris.storage.project import Project, bytes_of
 from verdigris.turns.next_move import following_move
 from verdigris.turns.operation import operation
 
@@ -38,11 +38,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.confinement.needs import Need
-    from verdigris.core.state import Turn, WorktreeState
     from verdigris.core.suite_health import Hindrance
     from verdigris.languages.stubs import Stub
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.project import Project
 
 MOVED = "moved"
 """The reason of a red that does not count, because source or tests changed while it ran."""

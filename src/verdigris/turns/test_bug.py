@@ -11,7 +11,7 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import LayingAside, TestBug, TestBugClosed
 from verdigris.core.paths import PathClass
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
@@ -19,16 +19,13 @@ from verdigris.execution.test_selection import baseline_ids
 from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.languages.tests import find_test_at, is_made_by, written_tests
 from verdigris.storage.paths import canonical
-from verdigris.storage.project import text_of
+from verdigris.storage.project import Project, text_of
 from verdigris.turns.aside import set_aside
 from verdigris.turns.operation import operation, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from verdigris.core.state import WorktreeState
-    from verdigris.storage.project import Project
 
 
 @value

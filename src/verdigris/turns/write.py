@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.checks.source_edits import CONFLICT, on_disk, only_for_tests
@@ -12,7 +12,7 @@ from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.policy.actors import claimers, deny_source, joined_claims
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.turn_events import denial_event, joining_events
 from verdigris.core.value import replace
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
@@ -22,10 +22,8 @@ from verdigris.turns.claim_check import claim_within, fellows, own_view, provabl
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
 Rewrite: TypeAlias = Callable[[bytes | None], bytes | None]

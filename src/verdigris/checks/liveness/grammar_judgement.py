@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.checks.liveness.judgement import Liveness, describe_unseen
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport, TestResult
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.core.report import TestReport, TestResult
     from verdigris.languages.probes import Probe, Try
 
 _FORGED = frozenset({"Contradiction", "ReportedTwice"})

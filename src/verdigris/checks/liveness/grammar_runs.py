@@ -24,7 +24,7 @@ from verdigris.checks.liveness.grammar_judgement import (
 from verdigris.checks.liveness.judgement import Liveness
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
-from verdigris.core.report import Status
+from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.execution.test_run import run_request, time_limit
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
-    from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
     from verdigris.languages.probes import Probe, Try

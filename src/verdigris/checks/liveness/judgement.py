@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import VariantOutcome
+from verdigris.core.report import Place, VariantOutcome
 from verdigris.core.test_ids import function_of
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.core.report import Place
     from verdigris.languages.tracing import RunSet, TracedProbe
 
 SPENT = "no time was left"

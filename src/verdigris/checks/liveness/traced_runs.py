@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import SystemRandom
+from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.checks.liveness.judgement import (
@@ -16,23 +16,20 @@ from verdigris.checks.liveness.judgement import (
     judge_runs,
     reached_assertions,
 )
-from verdigris.core.report import Status, suite_of
+from verdigris.core.report import Status, TestReport, suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
 from verdigris.languages.registry import language_named
-from verdigris.languages.tracing import shuffle_runs
+from verdigris.languages.tracing import ProbePlan, RunSet, shuffle_runs
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from random import Random
 
-    from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
-    from verdigris.languages.tracing import ProbePlan, RunSet
     from verdigris.storage.project import Project
 
 _START = 0.25

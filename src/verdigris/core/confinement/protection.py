@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal
 
 from verdigris.core.languages import keeps_bytecode
 from verdigris.core.paths import PathClass, above
 from verdigris.core.state import Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
 
 MANY = 64
 """So many files of one folder, each on its own, are worth one mount with holes for what is beside them."""

@@ -5,13 +5,10 @@ Rooms and agents' shells serve all of them, whether or not the project uses them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from verdigris.core.agents import of_all
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 @value

@@ -6,18 +6,13 @@ that is not at work any more, is everybody's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import owners
-from verdigris.core.state import Phase
+from verdigris.core.state import Claim, Phase, WorktreeState
 from verdigris.core.test_ids import shell_words
 from verdigris.core.value import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from verdigris.core.state import Claim, WorktreeState
 
 
 def view_of(state: WorktreeState, context: str, at_work: Collection[str]) -> WorktreeState:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from verdigris.core.actions import Allow, BlockTests, ClaimTest, Decision, Deny
 from verdigris.core.paths import PathClass
@@ -12,9 +12,6 @@ from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.test_ids import shell_words, split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict.redness import way_out, why_not
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _MANY_LOSSES = 20
 """The most losses of a suite that are listed."""

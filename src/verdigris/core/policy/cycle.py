@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
-from verdigris.core.state import PASS, Stage
-
-if TYPE_CHECKING:
-    from verdigris.core.state import Cycle
-
+from verdigris.core.state import PASS, Cycle, Stage
 
 SOURCE_WAITS = "cycle-red"
 """The rule that keeps source closed while the tests are written."""

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal
 
 from verdigris.core.report import Status
 from verdigris.core.test_ids import function_of
 from verdigris.core.value import field, value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
 
 Ending = Literal["done", "answered", "not-done"]
 _FAILED = frozenset({Status.FAIL, Status.ERROR})

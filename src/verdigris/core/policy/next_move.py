@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from re import Pattern
 from re import compile as compile_regex
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Decision, Deny, Unclaimed
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import compile_glob
 from verdigris.core.policy import cycle as cycles
 from verdigris.core.policy.cycle import deny_source
-from verdigris.core.report import RunEnd, Status
-from verdigris.core.state import Phase, Red
+from verdigris.core.report import RunEnd, Status, TestReport
+from verdigris.core.state import Claim, OpenTestBug, Phase, Red, WorktreeState
 from verdigris.core.test_ids import named_tests, shell_words, split_id
 from verdigris.core.value import value
 from verdigris.core.verdict.redness import UNDECLARED, way_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from verdigris.core.report import TestReport
-    from verdigris.core.state import Claim, OpenTestBug, WorktreeState
 
 
 def ended_reds(

@@ -7,17 +7,12 @@ something else, or one that looks through names without saying them. The words o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from posixpath import splitext
-from typing import TYPE_CHECKING
 
-from verdigris.core.reuse.facts import ModuleDelta
+from verdigris.core.reuse.facts import ModuleDelta, ModuleWords, RunRecord, TreeChange
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import field, replace, value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from verdigris.core.reuse.facts import ModuleWords, RunRecord, TreeChange
 
 _LOOKS_THROUGH = frozenset(
     (

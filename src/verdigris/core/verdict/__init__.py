@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from verdigris.core.paths import from_elsewhere
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import some
 from verdigris.core.value import field, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 _LONGEST_LINE = 160
 _VALUE = r"(?i)(?:left|right|expected|received|actual)\b[\w ]*: "

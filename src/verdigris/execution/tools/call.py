@@ -7,19 +7,15 @@ import shlex
 import time
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import RunEnd
+from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.value import replace
 from verdigris.execution.rooms import RoomEquipment, possible, terms_of
-from verdigris.execution.test_selection import answer_of
-from verdigris.execution.tools.registry import BuildRequest, find_tool, tool_of
-from verdigris.execution.tools.runs import Prepared, RunPlace, run_in_room, take_reports
+from verdigris.execution.test_selection import TestCall, answer_of
+from verdigris.execution.tools.registry import BuildRequest, TestTool, find_tool, tool_of
+from verdigris.execution.tools.runs import Prepared, Ran, RunPlace, run_in_room, take_reports
 from verdigris.runners.registry import Words, download_advice, fill_command, kind_of, reports
 
 if TYPE_CHECKING:
-    from verdigris.core.report import TestReport
-    from verdigris.execution.test_selection import TestCall
-    from verdigris.execution.tools.registry import TestTool
-    from verdigris.execution.tools.runs import Ran
     from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest, Toolset
     from verdigris.sandbox.folders import Folders
 

@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping  # noqa: TC003 - the codec reads the annotations
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.records import from_json
 from verdigris.core.value import value
-from verdigris.execution.process import Command, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verdigris.execution.process import Finished
+from verdigris.execution.process import Command, Finished, run
 
 How = Literal["configured", "project", "VIRTUAL_ENV", "PATH"]
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.settings import JUnit
+from verdigris.core.settings import JUnit, Stack
 from verdigris.core.value import replace
 from verdigris.execution.tools.registry import TestTool, path_in, program
 from verdigris.runners.junit import PRESETS, JUnitRunner, JUnitTool
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.settings import Stack
     from verdigris.execution.tools.registry import Environ, Lent
 
 _LOCAL = {"mvn": "./mvnw", "gradle": "./gradlew", "phpunit": "vendor/bin/phpunit", "rspec": "bin/rspec"}

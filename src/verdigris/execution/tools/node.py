@@ -31,7 +31,7 @@ from verdigris.execution.tools.registry import (
     write_version,
 )
 from verdigris.runners.node import JEST, VITEST, Jest, NodeTest, Vitest
-from verdigris.runners.protocol import Toolset
+from verdigris.runners.protocol import Runner, RunnerCall, Toolset
 from verdigris.runners.registry import kind_of
 from verdigris.runners.reporter import node_watch
 from verdigris.runners.reporter.node_watch import REPORT
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from verdigris.core.settings import Stack
     from verdigris.execution.tools.registry import Environ, Lent, Version
     from verdigris.execution.tools.runs import Ran, RunPlace
-    from verdigris.runners.protocol import Runner, RunnerCall
 
 NODE = "install Node.js, and have `node` on PATH"
 _INSTALLED = frozenset({".bin", ".pnpm", ".store", ".package-lock.json", ".modules.yaml", ".yarn-integrity"})

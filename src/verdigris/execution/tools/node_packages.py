@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ToolMissing
-from verdigris.core.paths import PathClass
+from verdigris.core.paths import Entry, PathClass
 from verdigris.languages.folders import walk_tree
 from verdigris.languages.registry import language_for, language_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from verdigris.core.paths import Entry
     from verdigris.execution.tools.registry import Lent
     from verdigris.storage.project import Project
 

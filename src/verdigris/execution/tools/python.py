@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.execution.process import Command, run
-from verdigris.execution.tools.interpreter import find_interpreter
+from verdigris.execution.tools.interpreter import Interpreter, find_interpreter
 from verdigris.execution.tools.registry import (
     SECONDS,
     TestTool,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.interpreter import Interpreter
     from verdigris.execution.tools.registry import Environ, Lent
     from verdigris.storage.project import Project
 

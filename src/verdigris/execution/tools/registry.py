@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import ConfigError, HarnessError, ToolMissing, VerdigrisError
 from verdigris.core.value import value
 from verdigris.execution.process import Command, run
-from verdigris.execution.tools.runs import Prepared
+from verdigris.execution.tools.runs import Prepared, Ran, RunPlace
 from verdigris.runners import reporter
 from verdigris.runners.registry import BUILT_IN, kind_of
 from verdigris.sandbox.child import confine_query
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.runs import Ran, RunPlace
     from verdigris.runners.protocol import FindTool, RunnerCall, RunnerKind, TestRequest, Toolset
 
     Environ = Mapping[str, str]

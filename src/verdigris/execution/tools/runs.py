@@ -6,13 +6,13 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping  # noqa: TC003 - the codec reads the annotations
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, replace, value
-from verdigris.execution.process import MOST_CHANNEL, Command, run
+from verdigris.execution.process import MOST_CHANNEL, Command, Finished, run
 from verdigris.execution.rooms import RoomEquipment, RoomTraces, attempt_confined, bare_room, room, traces_of
 from verdigris.sandbox.child import refusal
 from verdigris.sandbox.folders import clear
@@ -20,7 +20,6 @@ from verdigris.sandbox.folders import clear
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verdigris.execution.process import Finished
     from verdigris.execution.room import Layer, Room
     from verdigris.runners.protocol import RunnerCall
     from verdigris.storage.project import Project

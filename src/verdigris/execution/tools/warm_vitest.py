@@ -21,9 +21,9 @@ from verdigris.core.value import replace, value
 from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.rooms import room, terms_of, traces_of
-from verdigris.execution.tools.runs import Ran
+from verdigris.execution.tools.runs import Ran, RunPlace
 from verdigris.runners.node.report import REPORT
-from verdigris.runners.reporter.verdigris_reporter.line import Broken
+from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.child import Confining
 from verdigris.sandbox.folders import outside
 
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.execution.room import Room, Terms
-    from verdigris.execution.tools.runs import RunPlace
     from verdigris.runners.protocol import RunnerCall
-    from verdigris.runners.reporter.verdigris_reporter.line import MessageLine
 
 _REPORTER = Path(sys.modules["verdigris.runners"].__path__[0]) / "reporter"
 _START = (

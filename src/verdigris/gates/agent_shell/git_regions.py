@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.storage.git import program
-from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verdigris.storage.repository import Repository
-
+from verdigris.storage.repository import Repository, find_repository
 
 HOOKS, IN_INFO = "hooks", ("info/attributes", "info/exclude")
 """Only these files of `info/` are protected: git writes `info/refs` beside them when it packs."""

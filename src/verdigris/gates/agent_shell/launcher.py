@@ -5,19 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
-from verdigris.storage.repository import MAIN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from verdigris.storage.repository import Repository
-
+from verdigris.storage.repository import MAIN, Repository
 
 NAME = "shell"
 HOOK, HOOKS = "hook", "hook-commands"

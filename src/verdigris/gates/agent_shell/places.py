@@ -19,7 +19,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.agents import AGENTS, of_all
 from verdigris.core.confinement import SHARED_MEMORY, TEMPORARY
 from verdigris.core.confinement.protection import STARTUP_FILES, is_writable
-from verdigris.core.confinement.toolchains import CACHES, PROGRAMS, base_of, folders_of, is_made_early
+from verdigris.core.confinement.toolchains import CACHES, PROGRAMS, Cache, base_of, folders_of, is_made_early
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import ENVIRONMENTS, NODE_MODULES, above
 from verdigris.gates.agent_shell import git_regions
@@ -30,7 +30,6 @@ from verdigris.storage.repository import find_repository, is_git_dir
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.confinement.toolchains import Cache
     from verdigris.storage.project import Project
 
 

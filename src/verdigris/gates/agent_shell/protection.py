@@ -36,8 +36,8 @@ from verdigris.gates.agent_shell.places import PROC, PTS, compared_folders, make
 from verdigris.sandbox import strength
 from verdigris.sandbox.folders import ROOMS
 from verdigris.sandbox.process_space import make_apart
-from verdigris.sandbox.syscalls import IDS, identity_map, ways
-from verdigris.storage.project import open_project
+from verdigris.sandbox.syscalls import IDS, Way, identity_map, ways
+from verdigris.storage.project import Project, open_project
 from verdigris.storage.repository import LOCKS
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.paths import PathClass
     from verdigris.core.state import Phase
-    from verdigris.sandbox.syscalls import Way
-    from verdigris.storage.project import Project
 
 
 OWN = {PROC: PROCESSES, PTS: TERMINALS}

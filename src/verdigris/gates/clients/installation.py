@@ -22,14 +22,13 @@ from verdigris.gates.clients.hook_settings import read_settings, render
 from verdigris.storage.config.file import parse
 from verdigris.storage.config.template import with_key
 from verdigris.storage.durable_files import read_whole, write_whole
-from verdigris.storage.project import CONFIG
+from verdigris.storage.project import CONFIG, Project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from verdigris.gates.clients.registry import Client
-    from verdigris.storage.project import Project
 
     Settings = dict[str, Any]
 

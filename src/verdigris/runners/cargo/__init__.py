@@ -6,11 +6,12 @@ import json
 import posixpath
 import re
 import shlex
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from verdigris.core.report import CollectError, RunEnd, TestReport
+from verdigris.core.report import CollectError, RunEnd, TestReport, TestResult
 from verdigris.core.value import value
 from verdigris.runners.cargo.libtest_output import Binary, doc_listed, doc_results, is_doc_id, read_binary
 from verdigris.runners.protocol import (
@@ -28,12 +29,6 @@ from verdigris.runners.protocol import (
     worst,
 )
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verdigris.core.report import TestResult
-
 
 WRAPPER = Path(__file__).parents[1] / "reporter" / "libtest_wrapper.py"
 _ALWAYS = ("--no-fail-fast", "--offline", "--message-format=json")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestResult
 from verdigris.core.value import field, replace, value
@@ -19,10 +20,6 @@ from verdigris.runners.protocol import (
     unfinished_failure,
     untrusted_result,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 _FAILED = 101
 _PANIC = re.compile(r"^thread '(.*)' (?:\(\d+\) )?panicked at (.+):(\d+):(\d+):\n", re.MULTILINE)

@@ -6,8 +6,9 @@ import json
 import posixpath
 import re
 import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
@@ -40,10 +41,6 @@ from verdigris.runners.protocol import (
     untrusted_result,
 )
 from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
 
 WRAPPER = Path(__file__).parents[1] / "reporter" / "gotest_wrapper.py"
 _NOTHING_TO_RUN = "testing: warning: no tests to run"

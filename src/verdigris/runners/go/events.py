@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.report import CollectError, Failure, Place
 from verdigris.runners.protocol import read_record, relative
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _ENDS = frozenset({"pass", "fail", "skip"})
 _AT = re.compile(r"^(?:vet: )?(\S[^\n:]*\.go):(\d+)(?::\d+)?: (.+)$", re.MULTILINE)

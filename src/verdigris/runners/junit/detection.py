@@ -6,14 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import JUnit, Stack
-from verdigris.languages.folders import FoundStacks, folders_with, outermost_of, text_in
+from verdigris.languages.folders import Folder, FoundStacks, folders_with, outermost_of, text_in
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.languages.folders import Folder
 
 _RUNNER = "junit"
 _DOCS = "a stack with `runner: junit` can run it: `tdd help configuration`, `stacks[].junit`"

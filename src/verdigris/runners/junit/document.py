@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 from xml.parsers import expat
 
 from verdigris.core.report import Failure, Place
 from verdigris.runners.protocol import relative
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _OUTCOMES = frozenset({"failure", "error", "skipped", "rerunFailure", "flakyFailure", "flakyError"})
 _DEEPEST = 64

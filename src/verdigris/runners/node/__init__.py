@@ -13,15 +13,13 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.languages.registry import reader_of
 from verdigris.runners.node import report as node_report
-from verdigris.runners.node.selection import batches, by_path, escape, full_path
-from verdigris.runners.protocol import Harness, RunnerCall, RunnerKind
+from verdigris.runners.node.selection import SelectionBatch, batches, by_path, escape, full_path
+from verdigris.runners.protocol import Harness, RunnerAnswer, RunnerCall, RunnerKind, TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.report import TestReport
-    from verdigris.runners.node.selection import SelectionBatch
-    from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 
 VITEST, JEST = "node_modules/vitest/vitest.mjs", "node_modules/jest/bin/jest.js"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from verdigris.core.report import (
     CollectError,
@@ -21,12 +22,7 @@ from verdigris.core.report import (
     VariantOutcome,
 )
 from verdigris.core.value import field, mutable
-from verdigris.runners.protocol import RANK, TAIL, TWICE, read_record, unfinished_failure
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from verdigris.runners.protocol import RunnerAnswer
+from verdigris.runners.protocol import RANK, TAIL, TWICE, RunnerAnswer, read_record, unfinished_failure
 
 _INTERRUPTED = 2
 _USAGE_ERROR = 4

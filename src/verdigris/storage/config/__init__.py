@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError, NotConfigured
-from verdigris.core.settings import Settings, keys_of
+from verdigris.core.settings import DriverSettings, MachineSettings, Settings, keys_of
 from verdigris.core.value import value
 from verdigris.storage.config.drivers import SECTION, find_sections, key_names, section_settings
 from verdigris.storage.config.file import NAME, At, parse
@@ -19,7 +19,6 @@ from verdigris.storage.repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from verdigris.core.settings import DriverSettings, MachineSettings
     from verdigris.storage.config.drivers import AnySection, DriverSection, Kind
 
 __all__ = ["Loaded", "decode", "load", "load_driver", "load_drivers", "load_machine", "render"]

@@ -5,20 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.paths import compile_glob
-from verdigris.core.settings import Prices, keys_of
+from verdigris.core.settings import Key, Prices, keys_of
 from verdigris.core.value import is_value
-from verdigris.storage.config.file import DOCS, MOVED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from verdigris.core.settings import Key
-    from verdigris.storage.config.file import At
+from verdigris.storage.config.file import DOCS, MOVED, At
 
 _ELSEWHERE = {
     "kata_description": "it is `machine.kata_description`",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import NotARepository
 from verdigris.core.languages import facts_named, known_languages, runners_of, suffixes_of
 from verdigris.core.paths import Classes, Detected, PathClass, Where, classify, compile_glob, where
-from verdigris.core.settings import Stack
+from verdigris.core.settings import JUnit, Settings, Stack
 from verdigris.core.value import replace
 from verdigris.languages.folders import text_in, walk
 from verdigris.languages.registry import language_named, reader_of
@@ -20,9 +20,7 @@ from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from verdigris.core.settings import JUnit, Settings
     from verdigris.storage.config.file import At
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.settings import JUnit, MachineSettings, keys_of
-from verdigris.storage.config.file import NAME, parse
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import Settings
-    from verdigris.storage.config.file import Places
+from verdigris.core.settings import JUnit, MachineSettings, Settings, keys_of
+from verdigris.storage.config.file import NAME, Places, parse
 
 _HEAD = "# Every key, with its default: `tdd help configuration`"
 _WIDE = 10**9

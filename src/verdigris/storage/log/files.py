@@ -8,16 +8,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import storage_error
 from verdigris.storage.lock import acquire
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import LogHead, decode, parse, render
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Look = tuple[int, int, int, int]
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from verdigris.core.errors import REPAIR, LogDamaged
 from verdigris.core.records import CHECKPOINT, GENESIS, Record, unflatten
 from verdigris.core.value import value
 from verdigris.storage.log.light import digest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
 
 BLOCK = 1 << 16
 # ASCII, because the lone surrogates of names that are not UTF-8 survive as escapes only.

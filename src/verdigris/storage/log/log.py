@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from verdigris.core.errors import HarnessError, LogDamaged, StorageError
-from verdigris.core.records import CHECKPOINT, SCHEMA, Draft, Record, S, flatten
+from verdigris.core.records import CHECKPOINT, SCHEMA, Draft, Folding, Record, S, Schema, flatten
 from verdigris.core.value import replace, value
-from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storage_errors, write_all
+from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, Look, storage_errors, write_all
 from verdigris.storage.log.lines import (
     BLOCK,
     EMPTY,
@@ -30,8 +30,6 @@ from verdigris.storage.log.reader import LogView, ReadPart, fold, records, view
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from verdigris.core.records import Folding, Schema
-    from verdigris.storage.log.files import Look
     from verdigris.storage.log.verification import FoldReplay, Verification
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from verdigris.core.errors import LogDamaged
-from verdigris.core.records import CHECKPOINT, GENESIS, S, unflatten
+from verdigris.core.records import CHECKPOINT, GENESIS, Folding, Record, S, Schema, unflatten
 from verdigris.core.value import value
-from verdigris.storage.log.files import storage_errors
+from verdigris.storage.log.files import LogFiles, storage_errors
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import (
     BLOCK,
@@ -29,10 +29,7 @@ from verdigris.storage.log.lines import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
-    from verdigris.core.records import Folding, Record, Schema
-    from verdigris.storage.log.files import LogFiles
     from verdigris.storage.log.lines import LogLine
 
 

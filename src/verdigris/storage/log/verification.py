@@ -5,22 +5,15 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Generic, Literal
+from typing import Generic, Literal
 
 from verdigris.core.errors import UserError
-from verdigris.core.records import CHECKPOINT, GENESIS, S
+from verdigris.core.records import CHECKPOINT, GENESIS, Folding, Record, S, Schema
 from verdigris.core.value import value
-from verdigris.storage.log.files import storage_errors
-from verdigris.storage.log.lines import EMPTY, Link, LogHead, decode, encode, lines_forward, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from verdigris.core.records import Folding, Record, Schema
-    from verdigris.storage.log.files import LogFiles
-    from verdigris.storage.log.lines import LogLine
-
+from verdigris.storage.log.files import LogFiles, storage_errors
+from verdigris.storage.log.lines import EMPTY, Link, LogHead, LogLine, decode, encode, lines_forward, read
 
 Kind = Literal[
     "edited",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.protection import protected_classes
@@ -13,7 +13,7 @@ from verdigris.core.paths import CACHES, PathClass
 from verdigris.core.policy.cycle import authored_classes, closes_stage
 from verdigris.core.policy.next_move import report_wrong_test
 from verdigris.core.records import from_json, to_json
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import shell_words
 from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import is_mixed
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.actions import Deny
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
 

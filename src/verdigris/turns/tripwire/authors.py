@@ -7,7 +7,7 @@ ended, and each agent that may have written it is told.
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - a value's annotations are read when it is made
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -15,13 +15,12 @@ from verdigris.core.records import AGENT
 from verdigris.core.value import field, replace, value
 from verdigris.storage.calls.callers import UNKNOWN, open_edits
 from verdigris.storage.calls.open_calls import in_words, open_shells
-from verdigris.turns.tripwire import Pending, recall
+from verdigris.turns.tripwire import Pending, TripwireMemory, recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire import TripwireMemory
     from verdigris.turns.tripwire.strays import Strays
 
 

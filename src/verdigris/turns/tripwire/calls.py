@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.checks.git_moves import look
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
@@ -15,13 +15,13 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy.actors import claimers
 from verdigris.core.policy.cycle import authored_classes
 from verdigris.core.records import Actor
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.storage import stat_cache
 from verdigris.storage.calls.open_calls import alive as is_alive
 from verdigris.storage.calls.open_calls import forget_ended, open_shells
 from verdigris.storage.intents import recover
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns import tripwire as words
 from verdigris.turns.claim_check import fellows
 from verdigris.turns.next_move import following_move
@@ -48,12 +48,6 @@ from verdigris.turns.tripwire.authors import (
 from verdigris.turns.tripwire.judgement import join_edits, stays, undo_settings, undo_strays
 from verdigris.turns.tripwire.repositories import close_repositories
 from verdigris.turns.tripwire.strays import Strays, strays, undo_moves
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from verdigris.core.state import WorktreeState
-    from verdigris.storage.project import Project
 
 REMEMBERED = 20
 """Agents for which messages are kept."""

@@ -12,7 +12,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy.actors import deny_source, joined_claims
 from verdigris.core.policy.cycle import deny_spec, deny_write
 from verdigris.core.policy.next_move import implied_claim, owners
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import shell_words, some
 from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace
@@ -21,18 +21,15 @@ from verdigris.turns import tripwire as words
 from verdigris.turns.claim_check import claim_within, fellows, own_view, provable
 from verdigris.turns.rollback import put_back
 from verdigris.turns.tripwire import Tripped
-from verdigris.turns.tripwire.authors import in_the_name_of, or_anybody, several
+from verdigris.turns.tripwire.authors import Shared, in_the_name_of, or_anybody, several
 from verdigris.turns.tripwire.repositories import close_repositories
-from verdigris.turns.tripwire.strays import shares_turn
+from verdigris.turns.tripwire.strays import Strays, shares_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
     from verdigris.storage.stat_cache import Row
-    from verdigris.turns.tripwire.authors import Shared
-    from verdigris.turns.tripwire.strays import Strays
 
 CALLED = "changed by an agent's call"
 

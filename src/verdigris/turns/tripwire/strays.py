@@ -12,7 +12,7 @@ from verdigris.core.confinement.protection import protected_classes
 from verdigris.core.events import Violation
 from verdigris.core.paths import LINK, Change, Entry, PathClass
 from verdigris.core.policy.actors import claimers
-from verdigris.core.state import Phase
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import holds_tests, is_mixed
 from verdigris.storage.git import users_git
@@ -28,15 +28,13 @@ from verdigris.turns.rollback import (
     same_entries,
     stashes,
 )
-from verdigris.turns.tripwire import base, recall, remember
+from verdigris.turns.tripwire import TripwireMemory, base, recall, remember
 from verdigris.turns.tripwire.repositories import is_of_a_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire import TripwireMemory
 
 
 LOOKING = 20.0

@@ -40,13 +40,12 @@ from verdigris.gates.clients.installation import (
     write_settings,
 )
 from verdigris.setup.doctor_checks import DoctorFinding, failure
-from verdigris.storage.repository import LINKED_MAIN, MAIN, find_repository
+from verdigris.storage.repository import LINKED_MAIN, MAIN, Repository, find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
 
 
 def install(project: Project, *, team: bool = False) -> tuple[str, ...]:
