@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from verdigris.languages import findings
     from verdigris.languages import starter as starters
+    from verdigris.languages.concern_rules import Rules
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import IdMark, Importable, Imported, Parcel, ReadMany, TestComment
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.go import forms, project, stub_places, stubs, tests
     from verdigris.languages.grammar import mutation, trees
-    from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.trees import Token
     from verdigris.languages.grammar.validation import AnswerForms
@@ -128,7 +128,7 @@ Add no dependency."""
     def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
         return forms.skip_edits(place, data, why)
 
-    def concern_rules(self) -> Sequence[Rule]:
+    def concern_rules(self) -> Rules:
         return forms.RULES
 
     def mutation_forms(self) -> mutation.MutationForms:

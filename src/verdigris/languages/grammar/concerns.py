@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.languages.concern_rules import Hit, added_concerns
 from verdigris.languages.findings import Concern
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -26,9 +25,11 @@ from verdigris.languages.grammar.trees import (
 from verdigris.languages.literals import is_telling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tree_sitter import Node
+
+    from verdigris.languages.concern_rules import Rules
 
 
 if TYPE_CHECKING:
@@ -213,31 +214,12 @@ def _pieces_of_all(nodes: list[Node]) -> list[str]:
     return [piece for one in found for piece in one] if all(found) else []
 
 
-@value
-class Rule:
-    kind: str
-    nodes: frozenset[str]
-    """Types of the nodes whose text is searched."""
-    words: re.Pattern[str]
-    """Matches that text from its beginning."""
-    what: str
-    blocks: bool = False
-
-
-def rule(kind: str, nodes: str, words: str, what: str, *, blocks: bool = False) -> Rule:
-    return Rule(kind, frozenset(nodes.split()), re.compile(words), what, blocks)
-
-
-ENDS, ASKS, LOOKS = "ends the process", "asks who runs it", "looks at the stack"
-TRIES = "configures how properties are tried"
-FOR_ALL, RAW = "changes it for the whole process", "writes to a descriptor, past the captured output"
-_IN_PIECES = rule("obscured", "", "", "builds a word of the test tools from pieces", blocks=True)
 _PROGRAMS = re.compile(r"(?:.*/)?(?:main\.(?:rs|go)|(?:bin|cli|cmd|scripts?)/.*|cli\.[cm]?[jt]s)\Z")
 """Files that are programs, and so may end the process."""
 
 
 def grammar_concerns(
-    rules: Sequence[Rule], before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    rules: Rules, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
 ) -> tuple[Concern, ...]:
     """Lists the hits of the rules that a change adds.
 
@@ -251,37 +233,26 @@ def grammar_concerns(
     )
 
 
-def _new_concerns(rules: Sequence[Rule], path: str, before: bytes, after: bytes) -> Iterator[Concern]:
+def _new_concerns(rules: Rules, path: str, before: bytes, after: bytes) -> Iterator[Concern]:
     old, new = parse_tree(path, before), parse_tree(path, after)
     if isinstance(new, Unparsed):
-        yield Concern(
-            "obscured",
-            path,
-            new.line,
-            f"it does not parse ({new.what}), so it was not examined",
-            blocks=False,
-        )
-        return
-    seen = Counter(
-        (rule.kind, text) for rule, _, text in ([] if isinstance(old, Unparsed) else _hits(rules, path, old))
+        what = f"it does not parse ({new.what}), so it was not examined"
+        return iter([Concern("obscured", path, new.line, what, blocks=False)])
+    return added_concerns(
+        () if isinstance(old, Unparsed) else _hits(rules, path, old), _hits(rules, path, new)
     )
-    for rule, node, text in _hits(rules, path, new):
-        seen[rule.kind, text] -= 1
-        if seen[rule.kind, text] < 0:
-            yield Concern(rule.kind, path, line_of(node), f"`{short(text)}` {rule.what}", rule.blocks)
 
 
-def _hits(rules: Sequence[Rule], path: str, root: Node) -> Iterator[tuple[Rule, Node, str]]:
-    rules = [rule for rule in rules if rule.kind != "exits" or not _PROGRAMS.match(path)]
-    kinds = frozenset[str]().union(*(rule.nodes for rule in rules))
+def _hits(rules: Rules, path: str, root: Node) -> Iterator[Hit]:
+    program = bool(_PROGRAMS.match(path))
     for node in walk(root):
         if node.type in NODES and joins_telling_word(node):
-            yield _IN_PIECES, node, on_one_line(node)
-            continue
-        if node.type not in kinds:
-            continue
-        text = on_one_line(node)
-        for rule in rules:
-            if node.type in rule.nodes and rule.words.match(text):
-                yield rule, node, text
-                break
+            what = f"`{short(on_one_line(node))}` builds a word of the test tools from pieces"
+            yield Hit(Concern("obscured", path, line_of(node), what, blocks=True), on_one_line(node))
+        elif node.type in rules.table:
+            text = on_one_line(node)
+            for rule, _ in rules.matches(node.type, text):
+                if rule.kind != "exits" or not program:
+                    what = rule.what.format(node=short(text))
+                    yield Hit(Concern(rule.kind, path, line_of(node), what, rule.blocks), text)
+                    break

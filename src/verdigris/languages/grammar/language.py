@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import replace
+from verdigris.languages.concern_rules import Rules
 from verdigris.languages.grammar.trees import directives, grammar_of, read_imports, same_tree, tree_of
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.protocol import Language, lazy_modules
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
         validation,
         weakening,
     )
-    from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.expectations import Expectations
     from verdigris.languages.grammar.mutation import MutationForms
     from verdigris.languages.grammar.stubs import Forms
@@ -78,8 +78,8 @@ class GrammarLanguage(Language):
         """How the language returns constants; None if stubs cannot be changed."""
         return None
 
-    def concern_rules(self) -> Sequence[Rule]:
-        return ()
+    def concern_rules(self) -> Rules:
+        return Rules({}, {})
 
     def mutation_forms(self) -> MutationForms:
         """How the language writes what a mutant needs."""

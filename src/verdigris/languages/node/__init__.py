@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestResult
     from verdigris.core.suite_health import Hindrance
     from verdigris.languages import starter as starters
+    from verdigris.languages.concern_rules import Rules
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (
         IdMark,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     )
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar import mutation
-    from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.node import (
@@ -187,7 +187,7 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
         return tests.skip_edits(place, data, why)
 
-    def concern_rules(self) -> Sequence[Rule]:
+    def concern_rules(self) -> Rules:
         return forms.RULES
 
     def mutation_forms(self) -> mutation.MutationForms:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from verdigris.core.report import Failure, TestResult
     from verdigris.languages import findings
     from verdigris.languages import starter as starters
+    from verdigris.languages.concern_rules import Rules
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment, TestRegions
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar import mutation
-    from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
@@ -146,7 +146,7 @@ dependency."""
         """Adds the examples of documentation comments, since cargo runs them as tests."""
         return [*super().code_in_comments(root), *tests.doc_examples(root)]
 
-    def concern_rules(self) -> Sequence[Rule]:
+    def concern_rules(self) -> Rules:
         return forms.RULES
 
     def mutation_forms(self) -> mutation.MutationForms:

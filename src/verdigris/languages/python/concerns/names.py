@@ -1,220 +1,361 @@
-"""Resolves names and expressions of source without running it."""
+"""Writes expressions of source with the meanings of their names, without running anything.
+
+`from os import environ as e; k = "PY" + "TEST"; k in e` becomes `(‹PYTEST› os.environ)`. A variable whose
+value is not known keeps its name behind a `$`. What a call of an unknown function is given does not count as
+its value, so that it is left out: `$f()`.
+"""
 
 from __future__ import annotations
 
 import ast
+import base64
+import binascii
 import builtins
-from dataclasses import dataclass, field
+import codecs
+import re
+import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from verdigris.languages.python.concerns.text import fold_text
+from verdigris.core.value import value
+from verdigris.languages.concern_rules import read_rules
+from verdigris.languages.findings import Concern
 from verdigris.languages.python.modules import imported_names
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-
-_ORIGINS = {
-    **dict.fromkeys(("sys.modules", "__main__"), "modules"),
-    **dict.fromkeys(("sys.modules.values", "sys.modules.items", "sys.modules.copy"), "every module"),
-    **dict.fromkeys(("sys.argv", "sys.orig_argv", "psutil.Process"), "argv"),
-    **dict.fromkeys(("os.environ", "os.environb", "os.getenv"), "environ"),
-    **dict.fromkeys(
-        (
-            *("sys._getframe", "sys._current_frames", "inspect.stack", "inspect.currentframe"),
-            *("inspect.getouterframes", "inspect.trace", "traceback.extract_stack", "traceback.walk_stack"),
-            *("traceback.format_stack", "gc.get_objects", "gc.get_referrers"),
-        ),
-        "frames",
-    ),
-    **dict.fromkeys(
-        (
-            *("sys.stdout", "sys.stderr", "sys.stdin", "sys.meta_path", "sys.path_hooks", "sys.path"),
-            *("logging.getLogger", "logging.root", "warnings.filters", "threading.enumerate"),
-        ),
-        "surroundings",
-    ),
+FRAMEWORK = (
+    *("pytest", "_pytest", "unittest", "pluggy", "nose", "doctest", "xdist", "pytest_asyncio"),
+    "verdigris_reporter",
+)
+RULES = read_rules(
+    Path(__file__).parents[1] / "concerns.txt",
+    framework="|".join(FRAMEWORK),
+    stdlib="|".join(sorted(sys.stdlib_module_names)),
+)
+_FACTS = {
+    fact: re.compile(RULES.words[fact]) for fact in ("argv", "environ", "frames", "modules", "surroundings")
 }
-"""Maps names of the library to the fact about the run that they reveal."""
-_THROUGH = ("builtins.", "os.path.", "pathlib.", "str.", "itertools.")
-"""Prefixes of calls that only convert their arguments."""
-_GATHERS = frozenset({"join", "union", "intersection", "isdisjoint", "issubset", "chain"})
-_ITSELF = frozenset({"self", "cls"})
-_LISTS = (["ps"], ["pgrep"], ["pstree"], ["lsof"])
-_HASHES = ("hashlib.", "zlib.crc32", "zlib.adler32", "binascii.crc", "builtins.hash")
+_HASH = re.compile(RULES.words["hash"])
+_TELLS = re.compile(rf"{_HASH.pattern}|builtins\.type\(|\.__class__\b")
+_QUOTED = re.compile(r"‹(?!/proc/|ps|pgrep|lsof)[^›]*›")
+_THROUGH = re.compile(
+    r"(?:builtins|os\.path|pathlib|str|itertools|subprocess)\.[\w.]+\Z|os\.(?:popen|system)\Z"
+    r"|.*\.(?:join|union|intersection|isdisjoint|issubset|chain)\Z"
+)
+"""Calls whose value contains their arguments."""
+_LONGEST, _LONGEST_CONSTANT = 400, 100_000
+_PASSES = 3
+"""How often assignments are read: a name may be assigned from a name that is assigned later."""
+_CODECS = frozenset({"rot13", "hex", "hexcodec", "base64", "base64codec"})
+_METHODS = frozenset(
+    {
+        *("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase"),
+        *("replace", "removeprefix", "removesuffix", "format", "decode", "encode", "join"),
+    }
+)
+_WIDE = re.compile(r"\d{5}")
 
 
-@dataclass(slots=True)
-class SourceNames:
-    meanings: dict[str, str] = field(default_factory=dict)
-    """Maps a name to the dotted name that it was imported or assigned from; empty for a variable."""
-    texts: dict[str, str] = field(default_factory=dict)
-    origins: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Maps a variable to the facts about the run in its value: `modules`, `argv`, `environ`, `frames`."""
-    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Maps a variable to the texts of its path, if only these and `__file__` make it up."""
-    hashes: set[str] = field(default_factory=set)
+def _coded(text: Any, codec: str, turn: Callable[[Any, str], Any]) -> Any:
+    plain = codec.lower().replace("_", "").replace("-", "")
+    return (
+        turn(text.encode() if isinstance(text, str) and plain != "rot13" else text, codec)
+        if plain in _CODECS
+        else text
+    )
 
-    def dotted_name(self, node: ast.AST) -> str:
+
+def _as_text(data: Any, *_: Any) -> Any:
+    return bytes(data) if isinstance(data, list) else data
+
+
+_PURE: dict[str, Callable[..., Any]] = {
+    **{f"base64.{name}decode": getattr(base64, f"{name}decode") for name in ("b64", "standard_b64", "b32")},
+    **{
+        f"base64.{name}decode": getattr(base64, f"{name}decode")
+        for name in ("urlsafe_b64", "b16", "b85", "a85")
+    },
+    **{f"binascii.{name}": getattr(binascii, name) for name in ("a2b_base64", "unhexlify", "a2b_hex")},
+    **dict.fromkeys(("builtins.bytes.fromhex", "builtins.bytearray.fromhex"), bytes.fromhex),
+    **dict.fromkeys(("builtins.str", "builtins.bytes", "builtins.bytearray"), _as_text),
+    "builtins.chr": chr,
+    "builtins.reversed": lambda data: list(data[::-1]),
+    "codecs.decode": lambda data, codec, *_: _coded(data, codec, codecs.decode),
+    "codecs.encode": lambda data, codec, *_: _coded(data, codec, codecs.encode),
+}
+"""Functions of constants that are computed here."""
+
+
+class Names:
+    """The meanings of the names in one scope."""
+
+    def __init__(self, outer: Names | None = None) -> None:
+        self.meanings: dict[str, str] = {} if outer is None else dict(outer.meanings)
+        self.constants: dict[str, Any] = {} if outer is None else dict(outer.constants)
+        self._texts: dict[ast.AST, str] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Names) and (self.meanings, self.constants) == (
+            other.meanings,
+            other.constants,
+        )
+
+    __hash__ = object.__hash__
+
+    def text(self, node: ast.AST) -> str:
+        if (text := self._texts.get(node)) is None:
+            constant = self.constant(node)
+            text = self._texts[node] = self._write(node) if constant is None else f"‹{constant}›"
+        return text
+
+    def _write(self, node: ast.AST) -> str:
         match node:
-            case ast.Name(id="__builtins__"):
-                return "builtins"
+            case ast.Name(id="__builtins__" | "__file__" as name):
+                return name.strip("_") if name == "__builtins__" else name
             case ast.Name(id=name):
-                builtin = hasattr(builtins, name) and (name == "__import__" or not name.startswith("__"))
-                return self.meanings.get(name, f"builtins.{name}" if builtin else "")
-            case ast.Attribute(value=value, attr=attr):
-                owner = self.dotted_name(value)
-                return f"{owner}.{attr}" if owner else ""
-            case ast.NamedExpr(value=value):
-                return self.dotted_name(value)
-            case ast.Subscript(value=value, slice=index):
-                return self._member(self.dotted_name(value), self.text(index))
+                return self.meanings.get(name) or (f"builtins.{name}" if _is_builtin(name) else f"${name}")
+            case ast.Attribute(value=owner, attr=attr):
+                return f"{self.text(owner)}.{attr}"
+            case ast.Subscript(value=owner, slice=key):
+                whole = self.text(owner), self.text(key)
+                return _member(*whole) or f"{whole[0]}[{whole[1]}]"
             case ast.Call(func=func, args=args):
-                return self._meaning_of_call(self.dotted_name(func), args)
+                return self._write_call(self.text(func), [self.text(arg) for arg in args])
+            case ast.NamedExpr(value=inner) | ast.Starred(value=inner):
+                return self.text(inner)
+            case ast.Constant(value=constant):
+                return repr(constant)
+            case ast.Lambda() | ast.Dict():
+                return "{}"
             case _:
-                return ""
+                parts = (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+                return f"({' '.join(map(self.text, parts))})"
 
-    def _meaning_of_call(self, function: str, args: list[ast.expr]) -> str:
+    def _write_call(self, function: str, args: list[str]) -> str:
+        given, word = ", ".join(args), args[0][1:-1] if args and args[0][:1] == "‹" else ""
         match function, args:
-            case "importlib.import_module" | "builtins.__import__", [name, *_]:
-                return self.text(name) or ""
-            case "builtins.getattr", [owner, name, *_] if (base := self.dotted_name(owner)) and self.text(
-                name
+            case "importlib.import_module" | "builtins.__import__", [_, *_] if word:
+                return word
+            case "builtins.getattr", [owner, name, *_] if name[:1] == "‹":
+                return f"{owner}.{name[1:-1]}"
+            case "builtins.vars", [owner]:
+                return f"{owner}.__dict__"
+        owner, _, method = function.rpartition(".")
+        if method in {"get", "__getitem__", "pop", "setdefault"} and (member := _member(owner, given)):
+            return member
+        if _THROUGH.match(function) or not re.search(r"[$.]", _QUOTED.sub("", given)):
+            return f"{function}({given})"
+        return f"{function}({'$' if '$' in given else ''})"
+
+    def constant(self, node: ast.AST) -> str | None:
+        """The constant text of an expression, which may join or decode pieces; None if it has none."""
+        try:
+            constant = self._value(node)
+        except (LookupError, ValueError, TypeError, AttributeError, OverflowError, MemoryError):
+            return None
+        text = constant.decode("latin-1") if isinstance(constant, bytes) else constant
+        return text if isinstance(text, str) and len(text) <= _LONGEST_CONSTANT else None
+
+    def _value(self, node: ast.AST) -> Any:
+        match node:
+            case ast.Constant(value=str() | bytes() | int() as constant):
+                return constant
+            case ast.Name(id=name):
+                return self.constants[name]
+            case ast.NamedExpr(value=inner) | ast.FormattedValue(value=inner):
+                return self._value(inner)
+            case ast.JoinedStr(values=parts):
+                return "".join(map(self._value, parts))
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return list(map(self._value, parts))
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return -self._value(inner)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self._value(left) + self._value(right)
+            case ast.BinOp(left=left, op=ast.Mod(), right=right):
+                return self._method(self._value(left), "__mod__", [self._value(right)])
+            case ast.Subscript(value=base, slice=ast.Slice(lower=lower, upper=upper, step=step)):
+                bounds = (None if at is None else self._value(at) for at in (lower, upper, step))
+                return self._value(base)[slice(*bounds)]
+        return self._value_of_call(node)
+
+    def _value_of_call(self, node: ast.AST) -> Any:
+        match node:
+            case (
+                ast.Call(func=ast.Name(id="map"), args=[ast.expr() as made, numbers])
+                | ast.GeneratorExp(elt=ast.Call(func=made), generators=[ast.comprehension(iter=numbers)])
+                | ast.ListComp(elt=ast.Call(func=made), generators=[ast.comprehension(iter=numbers)])
             ):
-                return f"{base}.{self.text(name)}"
-            case "builtins.vars", [owner] if base := self.dotted_name(owner):
-                return f"{base}.__dict__"
-            case str(), [name, *_] if function.endswith((".get", ".__getitem__", ".pop", ".setdefault")):
-                return self._member(function.rpartition(".")[0], self.text(name))
-            case _:
-                return ""
+                return [_PURE[self.text(made)](number) for number in self._value(numbers)]
+            case ast.Call(func=func, args=args) if (pure := _PURE.get(self.text(func))) is not None:
+                return pure(*map(self._value, args))
+            case ast.Call(func=ast.Attribute(value=base, attr=method), args=args) if method in _METHODS:
+                return self._method(self._value(base), method, [self._value(arg) for arg in args])
+        raise LookupError
 
     @staticmethod
-    def _member(owner: str, key: str | None) -> str:
-        if key is None:
-            return ""
-        if owner == "sys.modules":
-            return key
-        if owner == "builtins" or owner.endswith(".__dict__"):
-            return f"{owner.removesuffix('.__dict__')}.{key}"
-        return ""
+    def _method(base: Any, method: str, args: list[Any]) -> Any:
+        if not isinstance(base, str | bytes) or (method in {"format", "__mod__"} and _WIDE.search(str(base))):
+            raise TypeError
+        if method == "__mod__":
+            return base % (tuple(args[0]) if isinstance(args[0], list) else args[0])
+        return getattr(base, method)(*args)
 
-    def text(self, node: ast.AST) -> str | None:
-        """The constant text of an expression, which may join pieces; None if it is not constant."""
-        return fold_text(node, self.texts, self.dotted_name)
-
-    def origin(self, node: ast.AST | None) -> frozenset[str]:
-        """The facts about the run in the value of an expression; a call of an unknown function has none."""
-        if node is None:
-            return frozenset()
-        dotted = self.dotted_name(node)
-        known = _known_origins(dotted) if dotted else frozenset()
-        match node:
-            case _ if known:
-                return known
-            case ast.Name(id=name):
-                return self.origins.get(name, frozenset())
-            case ast.Attribute(attr="f_back" | "tb_frame" | "gi_frame" | "cr_frame" | "findCaller"):
-                return frozenset({"frames"})
-            case ast.Call(func=ast.Name(id="type"), args=[ast.Name(id=of) as one]) if of not in _ITSELF:
-                return self.origin(one) | {"class"}
-            case ast.Attribute(value=ast.Name(id=of) as one, attr="__class__") if of not in _ITSELF:
-                return self.origin(one) | {"class"}
-            case ast.Constant() | ast.BinOp() if kind := _file_of_the_run(self.text(node)):
-                return frozenset({kind})
-            case ast.Call(func=func) if self._asks_the_system(node):
-                return frozenset({"argv"})
-            case ast.Call(func=func, args=args):
-                inside = self.origin(func)
-                passes = self.dotted_name(func).startswith(_THROUGH) or last_name(func) in _GATHERS
-                return inside.union(*map(self.origin, args)) if passes else inside
-            case ast.comprehension() | ast.Lambda() | ast.Dict():
-                return frozenset()
-            case ast.expr():
-                return frozenset().union(*map(self.origin, ast.iter_child_nodes(node)))
-            case _:
-                return frozenset()
-
-    def _asks_the_system(self, node: ast.Call) -> bool:
-        """Whether the call runs `ps` or its like as a program."""
-        if not self.dotted_name(node.func).startswith(("subprocess.", "os.popen", "os.system")):
-            return False
-        texts = (self.text(part) for arg in node.args for part in nodes_in(arg))
-        return any(text and text.split()[:1] in _LISTS for text in texts)
-
-    def path_texts(self, node: ast.AST) -> tuple[str, ...] | None:
-        """The constant texts in a path; None if the path also depends on a variable."""
-        whole = self.text(node)
-        match node:
-            case _ if whole is not None:
-                return (whole,)
-            case ast.Name(id="__file__"):
-                return ()
-            case ast.Name(id=name):
-                return self.paths.get(name, () if self.dotted_name(node) else None)
-            case _:
-                inner = [self.path_texts(child) for child in ast.iter_child_nodes(node)]
-                if None in inner:
-                    return None
-                return tuple(text for texts in inner for text in texts or ())
+    def facts(self, *nodes: ast.AST) -> frozenset[str]:
+        """The facts about the run in the values of expressions."""
+        return _facts(" ".join(map(self.text, nodes)))
 
     def is_hash(self, node: ast.AST) -> bool:
-        return any(
-            (isinstance(part, ast.Call) and self.dotted_name(part.func).startswith(_HASHES))
-            or (isinstance(part, ast.Name) and part.id in self.hashes)
-            for part in nodes_in(node)
-        )
+        parts = (part for part in nodes_in(node) if isinstance(part, ast.Call | ast.Name))
+        return any(_HASH.search(self.text(part)) for part in parts)
+
+    # -- binding ---------------------------------------------------------------------------------------------
+
+    def bind_all(self, own: Sequence[ast.AST], owner: ast.Module | Function, package: list[str]) -> None:
+        stored = {node.id for node in own if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        if isinstance(owner, Function):
+            stored |= {part.arg for part in nodes_in(owner.args) if isinstance(part, ast.arg)}
+        for name in stored:
+            self.meanings[name] = f"${name}"
+            self.constants.pop(name, None)
+        binding = [node for node in own if isinstance(node, _BINDS)]
+        returned: dict[ast.AST, list[ast.expr]] = {
+            node: returned_expressions(node) for node in binding if isinstance(node, ast.FunctionDef)
+        }
+        for _ in range(_PASSES):
+            for node in binding:
+                self._texts.clear()
+                self._bind(node, package, returned.get(node, []))
+        self._texts.clear()
+
+    def _bind(self, node: ast.AST, package: list[str], returned: Sequence[ast.expr]) -> None:
+        match node:
+            case ast.Import():
+                self.meanings.update(imported_names(node))
+            case ast.ImportFrom():
+                self.meanings.update(imported_names(node, resolve_import(node, package)))
+            case ast.Assign(targets=targets, value=given):
+                for target in targets:
+                    self._assign(target, given)
+            case (
+                ast.AnnAssign(target=target, value=ast.expr() as given)
+                | ast.NamedExpr(target=target, value=given)
+            ):
+                self._assign(target, given)
+            case (
+                ast.For(target=target, iter=given)
+                | ast.comprehension(target=target, iter=given)
+                | ast.withitem(optional_vars=ast.expr() as target, context_expr=given)
+            ):
+                self._spread(target, f"$part({self.text(given)})")
+            case ast.FunctionDef(name=name):
+                text = " ".join(map(self.text, returned))
+                self.meanings[name] = f"$returned({text})" if _facts(text) else f"${name}"
+
+    def _assign(self, target: ast.expr, given: ast.expr) -> None:
+        if not isinstance(target, ast.Name):
+            return self._spread(target, f"$part({self.text(given)})")
+        text = self.text(given)
+        if self.constant(given) is not None:
+            self.constants[target.id] = self._value(given)
+        elif not re.fullmatch(r"[\w.]+", text):
+            self._spread(target, text)
+        elif not text[0].isdigit():
+            self.meanings[target.id] = text
+        return None
+
+    def _spread(self, target: ast.expr, text: str) -> None:
+        """Gives a text to the names of a target, if it says something about their values."""
+        whole = "$" not in text and bool(re.search(r"[.‹]|__file__", text))
+        if len(text) > _LONGEST or not (whole or _facts(text) or _TELLS.search(text)):
+            return
+        for part in nodes_in(target):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                before = self.meanings.get(part.id, "")
+                if text not in before and len(before) < _LONGEST:
+                    self.meanings[part.id] = f"{before} {text}" if _facts(before) else text
+
+
+_BINDS = (
+    *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr),
+    *(ast.For, ast.comprehension, ast.withitem, ast.FunctionDef),
+)
 
 
 @lru_cache(maxsize=4096)
-def _known_origins(dotted: str) -> frozenset[str]:
-    """The facts that a dotted name, or a prefix of it, reveals."""
-    parts = dotted.split(".")
-    names = (".".join(parts[: end + 1]) for end in range(len(parts)))
-    return frozenset(_ORIGINS[name] for name in names if name in _ORIGINS)
+def _facts(text: str) -> frozenset[str]:
+    bare = _QUOTED.sub("", text)
+    return frozenset(fact for fact, pattern in _FACTS.items() if pattern.search(bare))
 
 
-def _file_of_the_run(text: str | None) -> str:
-    if text is None or not text.startswith("/proc/"):
+def _member(owner: str, key: str) -> str:
+    """The dotted name of a member of a table of modules or names; empty if it is not known."""
+    word = re.match(r"‹([^›]*)›", key)
+    if word is None:
         return ""
-    return "argv" if "cmdline" in text else "environ" if "environ" in text else ""
+    if owner == "sys.modules":
+        return word[1]
+    table = owner == "builtins" or owner.endswith(".__dict__")
+    return f"{owner.removesuffix('.__dict__')}.{word[1]}" if table else ""
 
 
-_PASSES = 3
-"""How often assignments are read: a name may be assigned from a name that is assigned later."""
-
-_OwnNode = tuple[ast.AST, ast.stmt, bool]
+def _is_builtin(name: str) -> bool:
+    return hasattr(builtins, name) and (name == "__import__" or not name.startswith("__"))
 
 
-@dataclass(slots=True)
+def returned_expressions(function: ast.AST) -> list[ast.expr]:
+    return [n.value for n in nodes_in(function) if isinstance(n, ast.Return) and n.value is not None]
+
+
+def resolve_import(node: ast.ImportFrom, package: list[str]) -> str:
+    if not node.level:
+        return node.module or ""
+    above = package[: len(package) - node.level + 1]
+    return ".".join([*above, *filter(None, [node.module])])
+
+
+@value
 class SeenNode:
     """A node of a source file, with the meanings of the names around it."""
 
     node: ast.AST
-    names: SourceNames
+    names: Names
     function: Function | None
     statement: ast.stmt
     main: bool
     """True if the node runs only when the module is run as a program."""
+    path: str
+
+    def text(self, node: ast.AST) -> str:
+        return self.names.text(node)
+
+    def concern(
+        self, kind: str, what: str, node: ast.AST | None = None, *, blocks: bool = False, **facts: Any
+    ) -> Concern:
+        line = getattr(node or self.node, "lineno", 1)
+        return Concern(kind, self.path, line, what, blocks, **facts)
 
 
-def walk(
-    tree: ast.Module, path: str, untouched: Collection[ast.stmt] = (), names: SourceNames | None = None
-) -> Iterator[SeenNode]:
-    """Yields the nodes of a file. `untouched`: statements to leave out. `names`: of the module, if known."""
-    package = module_of(path).split(".")[:-1]
+_OwnNode = tuple[ast.AST, ast.stmt, bool]
+
+
+def walk(tree: ast.Module, path: str, untouched: Collection[ast.stmt] = ()) -> Iterator[SeenNode]:
+    """Yields the nodes of a file. `untouched`: statements to leave out."""
     own = list(_own_nodes([node for node in tree.body if node not in untouched]))
-    yield from _walk_scope(own, names or module_names(tree, path), None, package)
+    yield from _walk_scope(own, module_names(tree, path), None, path)
 
 
 @lru_cache(maxsize=8)
-def module_names(tree: ast.Module, path: str) -> SourceNames:
+def module_names(tree: ast.Module, path: str) -> Names:
     """The meanings of a module's names. Cached, since they are compared first and used for the walk later."""
-    own = list(_own_nodes(tree.body))
-    return _bind_names(own, tree, SourceNames(), module_of(path).split(".")[:-1])
+    names = Names()
+    names.bind_all([node for node, *_ in _own_nodes(tree.body)], tree, package_of(path))
+    return names
 
 
 def module_of(path: str) -> str:
@@ -222,14 +363,19 @@ def module_of(path: str) -> str:
     return path.removesuffix(".py").removeprefix("src/").replace("/", ".")
 
 
+def package_of(path: str) -> list[str]:
+    return module_of(path).split(".")[:-1]
+
+
 def _walk_scope(
-    own: list[_OwnNode], names: SourceNames, function: Function | None, package: list[str]
+    own: list[_OwnNode], names: Names, function: Function | None, path: str
 ) -> Iterator[SeenNode]:
     for node, statement, main in own:
-        yield SeenNode(node, names, function, statement, main)
+        yield SeenNode(node, names, function, statement, main, path)
         if isinstance(node, Function):
-            inner = list(_own_nodes(node.body))
-            yield from _walk_scope(inner, _bind_names(inner, node, names, package), node, package)
+            inner, inside = list(_own_nodes(node.body)), Names(names)
+            inside.bind_all([part for part, *_ in inner], node, package_of(path))
+            yield from _walk_scope(inner, inside, node, path)
 
 
 def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_OwnNode]:
@@ -246,88 +392,3 @@ def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_OwnNode]:
             (child, child if isinstance(child, ast.stmt) else statement, main)
             for child in reversed(list(inside))
         )
-
-
-def _bind_names(
-    own: list[_OwnNode], owner: ast.Module | Function, outer: SourceNames, package: list[str]
-) -> SourceNames:
-    names = SourceNames(
-        dict(outer.meanings), dict(outer.texts), dict(outer.origins), dict(outer.paths), set(outer.hashes)
-    )
-    stored = {n.id for n, *_ in own if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    if isinstance(owner, Function):
-        stored |= {part.arg for part in nodes_in(owner.args) if isinstance(part, ast.arg)}
-    for name in stored:
-        names.meanings[name] = ""
-        names.texts.pop(name, None)
-        names.origins.pop(name, None)
-        names.paths.pop(name, None)
-        names.hashes.discard(name)
-    binding = [node for node, *_ in own if isinstance(node, _BINDS)]
-    returned = {id(node): returned_expressions(node) for node in binding if isinstance(node, ast.FunctionDef)}
-    for _ in range(_PASSES):
-        for node in binding:
-            _bind(node, names, package, returned.get(id(node), ()))
-    return names
-
-
-_BINDS = (
-    *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr),
-    *(ast.For, ast.comprehension, ast.withitem, ast.FunctionDef),
-)
-
-
-def returned_expressions(function: ast.AST) -> list[ast.expr]:
-    return [n.value for n in nodes_in(function) if isinstance(n, ast.Return) and n.value is not None]
-
-
-def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: Sequence[ast.expr]) -> None:
-    """Binds the names of a node. `returned`: the expressions that it returns, if it is a function."""
-    match node:
-        case ast.Import():
-            names.meanings.update(imported_names(node))
-        case ast.ImportFrom():
-            names.meanings.update(imported_names(node, resolve_import(node, package)))
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                _assign(target, value, names)
-        case (
-            ast.AnnAssign(target=target, value=ast.expr() as value)
-            | ast.NamedExpr(target=target, value=value)
-        ):
-            _assign(target, value, names)
-        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-            _bind_target(target, names.origin(value), names)
-        case ast.withitem(optional_vars=ast.expr() as target, context_expr=value):
-            _bind_target(target, names.origin(value), names)
-        case ast.FunctionDef(name=name):
-            origins = frozenset[str]().union(*map(names.origin, returned))
-            names.meanings[name] = ""
-            if origins:
-                names.origins[name] = origins
-
-
-def resolve_import(node: ast.ImportFrom, package: list[str]) -> str:
-    if not node.level:
-        return node.module or ""
-    above = package[: len(package) - node.level + 1]
-    return ".".join([*above, *filter(None, [node.module])])
-
-
-def _assign(target: ast.expr, value: ast.expr, names: SourceNames) -> None:
-    if isinstance(target, ast.Name):
-        names.meanings[target.id] = names.dotted_name(value)
-        text = names.text(value)
-        if text is not None:
-            names.texts[target.id] = text
-        elif (texts := names.path_texts(value)) is not None:
-            names.paths[target.id] = texts
-        if names.is_hash(value):
-            names.hashes.add(target.id)
-    _bind_target(target, names.origin(value), names)
-
-
-def _bind_target(target: ast.expr, origins: frozenset[str], names: SourceNames) -> None:
-    for part in nodes_in(target):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and origins:
-            names.origins[part.id] = names.origins.get(part.id, frozenset()) | origins
