@@ -1,3 +1,1 @@
 """The commands: each is parsed, called, its result rendered, and its exit code given."""
-
-from __future__ import annotations

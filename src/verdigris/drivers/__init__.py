@@ -1,3 +1,1 @@
 """What moves turns on: machine, cycle, loop, session, audit, corpus, fleet and demo."""
-
-from __future__ import annotations

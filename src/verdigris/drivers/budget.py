@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
 from verdigris.core.value import value
@@ -10,8 +11,6 @@ from verdigris.models.protocol import Ask, Model, ModelReply, Usage
 from verdigris.models.request import Share, prefix_share, whole_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from verdigris.core.settings import Prices
     from verdigris.models.roles import Role
 

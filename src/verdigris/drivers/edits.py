@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -26,8 +27,6 @@ from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from verdigris.core.settings import ConcernRule
     from verdigris.core.state import Red
 

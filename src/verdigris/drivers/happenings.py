@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @value

@@ -6,8 +6,10 @@ A driver says who judges an answer and how a refused attempt is set back. A play
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from verdigris.core.errors import ContextOverflow, VerdigrisError
@@ -37,9 +39,6 @@ from verdigris.storage.repository import head
 from verdigris.turns.completion import gather_work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
-
     from verdigris.core.settings import DriverSettings
     from verdigris.core.state import OpenStep
     from verdigris.drivers.happenings import Watcher

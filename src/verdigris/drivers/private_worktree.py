@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +24,6 @@ from verdigris.storage.repository import Repository, find_repository, head, link
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from verdigris.core.settings import Stack
 
 _ENVIRONMENTS = (".venv", "venv", "env")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from verdigris.models.request import features_of
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Iterator
 
     from verdigris.models.providers import Endpoint
 

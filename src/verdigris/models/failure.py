@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from verdigris.models.providers import Endpoint
     from verdigris.models.request import Feature
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
 
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @value

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from verdigris.core.errors import ConfigError, ModelMisused
 from verdigris.core.settings import AS_USUAL, ModelSettings
 from verdigris.core.value import value
 from verdigris.storage.config.keys import LIKE_A_KEY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 _DUMMIES = frozenset(
     {"none", "empty", "dummy", "ollama", "lm-studio", "no-key", "not-needed", "unused", "test"}

@@ -7,6 +7,8 @@ again, as by a resumed run, counts as it went the last time.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ModelMisused, ModelUnavailable, UserError
@@ -16,9 +18,6 @@ from verdigris.models.request import prompt_text
 from verdigris.storage.durable_files import append_line, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from verdigris.models.providers import Scrubber
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NoReturn, Self, assert_never
 
@@ -15,8 +16,6 @@ from verdigris.models.providers import Endpoint, Scrubber, key_of, key_variables
 from verdigris.models.request import Abilities, Counter, estimate_ask, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from verdigris.models.client import AnswerStream, ModelClient
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec
     from verdigris.models.providers import Endpoint
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from verdigris.core.errors import ConfigError, UserError, VerdigrisError
@@ -15,9 +17,6 @@ from verdigris.storage.config import load_drivers
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from pathlib import Path
-
     from verdigris.models.protocol import Model
     from verdigris.models.roles import Team
     from verdigris.storage.config.drivers import AnySection

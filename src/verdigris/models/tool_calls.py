@@ -7,15 +7,12 @@ has to know the bytes that it decides about.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeGuard
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeGuard
 
 from verdigris.core.value import replace, value
 from verdigris.models.json_text import UnsoundJson, keys_once, repair_json
 from verdigris.models.protocol import Message, ToolCall, ToolSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 LENGTH = "length"
 """The `finish` of an answer that reached the limit of its tokens."""

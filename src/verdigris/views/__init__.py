@@ -1,3 +1,1 @@
 """What a person watches or opens: live terminal views, lines of text, reports of audits."""
-
-from __future__ import annotations

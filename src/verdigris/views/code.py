@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,8 +16,6 @@ from verdigris.views.lines import Dot, Line
 from verdigris.views.run import lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from verdigris.models.protocol import Message
 
 

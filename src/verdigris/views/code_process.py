@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
 from queue import SimpleQueue
@@ -27,7 +28,6 @@ from verdigris.drivers.code.tools.dispatch import READING
 from verdigris.views.code import Cancel, Earlier, PermissionAsked, ScreenMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, ComposeResult
@@ -24,7 +25,6 @@ from verdigris.views.lines import Line
 from verdigris.views.run_live import line_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from multiprocessing.connection import Connection
 
     from textual.events import Resize

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -16,8 +17,6 @@ from verdigris.views.lines import Line, wrap
 from verdigris.views.run_live import line_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from textual.events import Key, Resize
 
 

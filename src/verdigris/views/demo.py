@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind
@@ -12,9 +13,6 @@ from verdigris.drivers import demo as s
 from verdigris.drivers import happenings as w
 from verdigris.views.lines import count_of, make_visible
 from verdigris.views.run import changed_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Tone = Literal["title", "wish", "code", "command", "denied", "red", "rejected", "accepted", "quiet", "plain"]
 _SIGNS: dict[Tone, str] = {"denied": "✗", "red": "●", "rejected": "◆", "accepted": "✔"}

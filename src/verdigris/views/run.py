@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.records import to_json
 from verdigris.core.roles import KINDS
@@ -13,10 +14,6 @@ from verdigris.drivers.machine.history import NOTHING_RED, NOTHING_TO_DO, SENT_B
 from verdigris.models.roles.answer import Say
 from verdigris.models.tool_calls import describe_arguments
 from verdigris.views.lines import Dot, Line, count_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 DOTS: dict[str, Dot] = {
     name: "red" if kind in {"planner", "tester", "validator"} else "green" for name, kind in KINDS.items()

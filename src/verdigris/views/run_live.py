@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -16,10 +16,6 @@ from verdigris.views import run as view
 from verdigris.views.lines import Line, make_visible, wrap
 from verdigris.views.run import DOTS, dot_of_step
 from verdigris.views.status import HARNESS_COLOURS, HARNESS_MARKS, MOST_MARKS, count_harness, sparkline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _PASSED = "·"
 

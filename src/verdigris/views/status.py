@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from verdigris.core.records import to_json
 from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.drivers.loop.survey import OpenWork, ProgramSurvey
     from verdigris.drivers.machine.history import MachineSurvey

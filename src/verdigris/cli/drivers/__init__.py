@@ -1,3 +1,1 @@
 """The commands of what moves turns on: the machine, the cycle of a spec, loops of programs."""
-
-from __future__ import annotations

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,8 +28,6 @@ from verdigris.views.audit.formats import FORMATS, render
 from verdigris.views.lines import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verdigris.drivers.audit.report import AuditReport, UnitReport
     from verdigris.drivers.audit.units import PushedRange
 

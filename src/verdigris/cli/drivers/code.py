@@ -6,8 +6,10 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -18,9 +20,6 @@ from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from verdigris.drivers.code.session import Session
     from verdigris.drivers.code.session_start import SessionOptions
     from verdigris.drivers.code.settings import Mode, Sweep

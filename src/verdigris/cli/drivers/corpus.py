@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from verdigris.core.records import to_json
 from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.drivers.corpus.export import Exported
 
 _DOTS: dict[str, Dot] = {"holds": "green", "fails": "red", "unverified": "yellow"}

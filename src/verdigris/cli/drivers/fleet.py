@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from verdigris.core.errors import UserError
 from verdigris.views.lines import Line, count_of, make_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.drivers.fleet.result_folder import FleetSummary
     from verdigris.drivers.fleet.unit import FleetUnit
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,9 +17,6 @@ from verdigris.cli.group import OfferingGroup
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from verdigris.drivers.loop.discovery import FoundProgram, ProgramFault
     from verdigris.drivers.loop.survey import WaitingProgram
 

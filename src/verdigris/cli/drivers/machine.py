@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +16,6 @@ from verdigris.cli.context import deny, persons_only, show, show_json, start
 from verdigris.core.errors import VerdigrisError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.drivers.happenings import Happening, Watcher, YourTurn
     from verdigris.drivers.machine.person import Person
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,9 +16,6 @@ from verdigris.core.records import to_json
 from verdigris.views.lines import Dot, Line, count_of, make_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from verdigris.drivers.specs.spec import Spec
     from verdigris.drivers.specs.spec_files import SpecFiles, Succession
     from verdigris.drivers.specs.spec_lint import SpecFault

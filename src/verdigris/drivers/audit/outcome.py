@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import facts_of_manifest
@@ -15,8 +16,6 @@ from verdigris.runners.registry import built_in, missing_download
 from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from verdigris.drivers.audit.tree_runs.folder import Suite
     from verdigris.drivers.audit.units import Unit
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import red_of, with_subjects
@@ -19,8 +20,6 @@ from verdigris.languages.findings import TestText
 from verdigris.languages.registry import holds_tests, reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.storage.project import Project
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import executed_lines, uncovered_lines, watchable
@@ -34,8 +35,6 @@ from verdigris.languages.tests import still_written
 from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.drivers.audit.units import Unit
 

@@ -6,7 +6,9 @@ import contextlib
 import gc
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris import __version__
@@ -34,9 +36,6 @@ from verdigris.storage.project import Project, open_log
 from verdigris.storage.repository import Repository, find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from verdigris.drivers.audit.tree_runs.suite import Builder
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Protocol
@@ -17,8 +18,6 @@ from verdigris.core.value import replace, value
 from verdigris.drivers.audit.report import UnitReport, parse_unit, render_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
     from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.drivers.audit.units import Unit
 

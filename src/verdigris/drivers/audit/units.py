@@ -6,9 +6,10 @@ A range is named by the user, or found by what `git push` is about to send.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from verdigris.core.errors import NotARepository, StorageError, UserError
 from verdigris.core.value import replace, value
@@ -16,11 +17,6 @@ from verdigris.drivers.audit.report import AuditReport, Commit, UnitReport
 from verdigris.storage.git import Git, null_split, users_git
 from verdigris.storage.repository import Repository, find_repository
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
 
 _FIELDS = "%H%x00%P%x00%an%x00%ct%x00%s%x00%T"
 _COUNT = _FIELDS.count("%x00") + 1

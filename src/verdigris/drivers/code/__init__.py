@@ -1,3 +1,1 @@
 """`tdd code`: a coding agent whose every write goes through the kernel."""
-
-from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,6 @@ from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from verdigris.drivers.code.session import Session
     from verdigris.drivers.happenings import SessionEnded
     from verdigris.storage.project import Project

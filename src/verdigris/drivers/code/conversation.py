@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.core.policy.next_move import FIRST_MOVE
@@ -22,8 +23,6 @@ from verdigris.models.roles import feedback
 from verdigris.models.tool_calls import sendable_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     from verdigris.core.actions import Deny
     from verdigris.languages.stubs import Stub
     from verdigris.turns.settle import Settlement

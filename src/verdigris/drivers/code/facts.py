@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from verdigris.drivers.code.tools.law import events_of
 from verdigris.models.protocol import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verdigris.drivers.code.session import Session
 
 MOST_LINES = 200

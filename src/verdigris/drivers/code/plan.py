@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 Colour = Literal["none", "red", "green"]
 _SIGNS = {"none": "○", "red": "● red", "green": "● green"}

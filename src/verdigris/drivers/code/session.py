@@ -6,6 +6,7 @@ The kernel decides in the tools what is allowed. However a session ends, its fil
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -47,8 +48,6 @@ from verdigris.models.tool_calls import arguments_of, cancel_calls
 from verdigris.turns.next_move import following_move
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verdigris.drivers.code.session_file import SessionFile
     from verdigris.drivers.code.settings import CodeSettings
     from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench

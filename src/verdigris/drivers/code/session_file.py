@@ -7,8 +7,10 @@ it: they are in the log.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.core.errors import UserError
@@ -21,9 +23,6 @@ from verdigris.models.protocol import Message, Usage
 from verdigris.storage.durable_files import append_line, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from verdigris.models.providers import Scrubber
     from verdigris.storage.repository import Repository
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -47,9 +49,6 @@ from verdigris.turns.completion import begin_session as start_session
 from verdigris.turns.next_move import following_move
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.protocol import Model
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.actions import Deny
@@ -15,9 +17,6 @@ from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import DriverSection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from verdigris.storage.project import Project
 
 

@@ -1,3 +1,1 @@
 """Exports proven changes as a corpus of triples (red test, edit, green test), and replays them."""
-
-from __future__ import annotations

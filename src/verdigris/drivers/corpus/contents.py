@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -27,8 +28,6 @@ from verdigris.storage.snapshots.objects import Elsewhere, Objects
 from verdigris.storage.snapshots.workspace import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from verdigris.drivers.corpus.session_source import Trajectory
     from verdigris.storage.repository import Repository
 

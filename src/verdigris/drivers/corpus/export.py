@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +22,6 @@ from verdigris.drivers.corpus.sources import read_audit, read_log
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from verdigris.drivers.corpus.triple import LeftOut, Triple
 
 SCHEMA = "verdigris.corpus/1"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, StorageError, ToolMissing, UserError, VerdigrisError
@@ -18,9 +20,6 @@ from verdigris.drivers.corpus.formats import FORMATS
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from verdigris.drivers.corpus.triple import Triple
 
 TIMEOUT = 600.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from verdigris.core.value import replace, value
 from verdigris.drivers.corpus.contents import CorpusContents, temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
     from verdigris.drivers.corpus.triple import Triple
     from verdigris.models.protocol import Message

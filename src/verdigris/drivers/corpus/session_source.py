@@ -6,6 +6,8 @@ A compacted conversation has several parts: the model saw each of them, and neve
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
@@ -26,9 +28,6 @@ from verdigris.drivers.corpus.triple import Author, LeftOut, Triple
 from verdigris.storage.durable_files import TDD_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from verdigris.core.records import Record
     from verdigris.core.state import WorktreeState
     from verdigris.drivers.code.session_file import SessionEntry

@@ -7,7 +7,9 @@ test-driven changes, whose trees are read from git's objects.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError, VerdigrisError
@@ -39,9 +41,6 @@ from verdigris.storage.log.files import LOG
 from verdigris.storage.project import open_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     from verdigris.drivers.corpus.contents import RepositoryName, TreeObjects
     from verdigris.drivers.corpus.session_source import Sessions
     from verdigris.storage.repository import Repository

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.records import from_json, to_json
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import defaults, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SCHEMA = "verdigris.triple/1"
 SPLITS = ("train", "validation", "test")

@@ -1,3 +1,1 @@
 """`tdd cycle`: from a spec to evidence, stage by stage; the kernel decides when the next stage opens."""
-
-from __future__ import annotations

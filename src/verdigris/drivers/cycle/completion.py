@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
@@ -35,8 +36,6 @@ from verdigris.storage.snapshots.head_moves import list_commit, read_as_checked_
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.storage.project import Project
 
 

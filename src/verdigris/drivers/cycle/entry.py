@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -16,9 +18,6 @@ from verdigris.storage.paths import canonical
 from verdigris.storage.repository import head, in_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from verdigris.storage.project import Project
 
 _PARENT = ("prd", "parent", "parent_prd")

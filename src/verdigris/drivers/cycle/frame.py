@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
@@ -26,8 +27,6 @@ from verdigris.storage.repository import head
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
     from verdigris.core.settings import DriverSettings
     from verdigris.drivers.specs.spec import Spec
     from verdigris.storage.project import Project

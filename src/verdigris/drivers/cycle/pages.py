@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from verdigris.drivers.specs.markdown import MarkdownPage, list_items, read_page
 from verdigris.drivers.specs.spec_lint import SpecFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from verdigris.core.records import Actor
     from verdigris.core.state import Cycle
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -24,8 +25,6 @@ from verdigris.storage.paths import canonical
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.storage.project import Project
 
 DONE, STOPPED, REFUSED, WAITING, BUDGET = "cycle-done", "stopped", "refused", "waiting", "budget-used-up"

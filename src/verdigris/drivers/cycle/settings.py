@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.paths import PathClass
@@ -14,8 +15,6 @@ from verdigris.storage.config.drivers import DriverSection
 from verdigris.storage.durable_files import prepare_folder, write_whole
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.storage.project import Project
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -40,9 +42,6 @@ from verdigris.turns.aside import lay_back
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.protocol import Usage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
@@ -50,8 +51,6 @@ from verdigris.turns.operation import operation
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 

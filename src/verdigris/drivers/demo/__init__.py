@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.core.verdict import Kind
 
 _TAB = 4

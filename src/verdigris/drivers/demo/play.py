@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,6 @@ from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from verdigris.languages.starter import Cheat, PlainTool, RequiredTool, Script
 
 

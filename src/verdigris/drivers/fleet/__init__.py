@@ -1,3 +1,1 @@
 """Runs audits, machine runs and replays by the hundred, on this machine or on many."""
-
-from __future__ import annotations

@@ -11,8 +11,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import from_json, to_json
@@ -20,9 +21,6 @@ from verdigris.core.value import value
 from verdigris.drivers.fleet.result_folder import ResultFolder
 from verdigris.drivers.fleet.unit import FleetUnit, UnitEnd, UnitOutcome, judge_end
 from verdigris.sandbox.syscalls import prctl
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _PR_SET_PDEATHSIG = 1
 NO_RESULT = 70

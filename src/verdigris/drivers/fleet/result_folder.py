@@ -6,16 +6,13 @@ import errno
 import json
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from verdigris.core.errors import StorageError
 from verdigris.core.value import value
 from verdigris.drivers.fleet.unit import SCHEMA, FleetUnit, UnitEnd, UnitOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 RESULTS, FAILURES, SUMMARY = "results", "infrastructure", "summary.json"

@@ -8,19 +8,16 @@ import subprocess
 import tempfile
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import value
 from verdigris.drivers.fleet.carrier import UnitJob, render_job, run_carrier, start_words
 from verdigris.drivers.fleet.result_folder import FleetSummary, ResultFolder
 from verdigris.drivers.fleet.unit import FleetUnit, choose_shard, read_units
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
 
 _PAUSE = 0.05
 _SAID = 2000

@@ -1,3 +1,1 @@
 """Judges the edits of roles: a red test, an implementation, a refactor. Drivers with roles share it."""
-
-from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
@@ -17,8 +18,6 @@ from verdigris.turns.claim import claim
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from verdigris.core.state import Red
     from verdigris.models.roles.check import EditPlan
 

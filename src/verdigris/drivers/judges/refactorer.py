@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,6 @@ from verdigris.storage.project import Project, text_of, texts_at
 from verdigris.turns import refactor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from verdigris.drivers.edits import Seen, StepRules
 
 

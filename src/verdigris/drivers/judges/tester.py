@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Collection, Iterable, Mapping
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,6 @@ from verdigris.storage.project import Project, texts_at
 from verdigris.turns.test import Tested, run_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from verdigris.core.events import TestRun
     from verdigris.drivers.edits import Seen, StepRules
     from verdigris.models.roles.check import EditPlan

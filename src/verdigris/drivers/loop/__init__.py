@@ -1,3 +1,1 @@
 """`tdd loop`: programs that pin one behaviour an iteration, and stop when they are stuck."""
-
-from __future__ import annotations

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
@@ -30,9 +32,6 @@ from verdigris.drivers.loop.tasks import DRIVER
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     Play = Callable[[str, Limits], RunEnded]
 
 _FIRST, _LONGEST = timedelta(minutes=1), timedelta(hours=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from verdigris.drivers.loop.program import Program, hide_held_out, read_program
 from verdigris.languages.folders import literal_glob
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
     from verdigris.core.actions import Deny
     from verdigris.storage.project import Project
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,6 @@ from verdigris.languages.registry import language_for, language_named, reader_of
 from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.core.paths import Change
     from verdigris.drivers.loop.program import Program
 

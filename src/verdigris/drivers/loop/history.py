@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
@@ -13,8 +14,6 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.play import RunEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from verdigris.core.records import Record
     from verdigris.core.state import State
     from verdigris.storage.log.log import Log

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from verdigris.drivers.loop.events import Measured
     from verdigris.drivers.loop.program import Direction, Program
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.errors import UserError
@@ -36,9 +38,6 @@ from verdigris.storage.repository import LOCKS, Repository
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from verdigris.core.events import Event
     from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.models.roles import Role

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from verdigris.core.value import value
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.specs.markdown import MarkdownPage, TextLine, list_items, read_page, split_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 Direction = Literal["higher", "lower"]
 _EVERY = re.compile(r"every\s+(\d+)\s*([hm])\b", re.IGNORECASE)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from verdigris.core.roles import names_of
 from verdigris.core.settings import ConcernRule, DriverSettings, key, section
 from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import DriverSection
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _FIXED = ("refactor_files", "refactor_lines", "coverage_guard", "expected_literals", "tests_per_step")
 

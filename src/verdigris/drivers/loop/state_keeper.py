@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdigris.drivers.happenings import Noted, Watcher
@@ -17,8 +18,6 @@ from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import LOCKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.core.events import Event
     from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings

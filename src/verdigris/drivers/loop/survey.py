@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
@@ -23,9 +25,6 @@ from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.storage.log.log import now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository

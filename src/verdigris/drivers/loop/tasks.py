@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdigris.core.roles import names_of
@@ -12,8 +13,6 @@ from verdigris.models.roles.prompt import Task, clip
 from verdigris.models.roles.teams import LOOP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.core.state import Red
     from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.models.roles import Role

@@ -1,3 +1,1 @@
 """The machine: tester, implementor, refactorer; each step is one commit that the kernel has proven."""
-
-from __future__ import annotations

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
@@ -28,9 +30,6 @@ from verdigris.turns.git import CommitIdentity, CommitRefused, author_environmen
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from verdigris.storage.project import Project
 
 

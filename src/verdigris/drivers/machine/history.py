@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
@@ -18,9 +20,6 @@ from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.storage.snapshots import trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
     from verdigris.core.paths import PathClass
     from verdigris.core.state import PassedStep, Red, WorktreeState
     from verdigris.models.roles import Role

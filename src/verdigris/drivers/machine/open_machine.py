@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -40,9 +42,6 @@ from verdigris.turns.aside import lay_back
 from verdigris.turns.git import sync
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from verdigris.core.settings import MachineSettings
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.roles import Role

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,8 +25,6 @@ from verdigris.models.roles.prompt import Task
 from verdigris.turns.aside import lay_back
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
     from verdigris.drivers.machine.open_machine import Machine
     from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project

@@ -1,3 +1,1 @@
 """Specs: reads the formats that teams use, checks them, and replaces one by its next version."""
-
-from __future__ import annotations

@@ -8,15 +8,12 @@ requirement as it shall be. Ours shows the old one too, in a fence below `**BEFO
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from verdigris.core.value import value
 from verdigris.drivers.specs.markdown import MarkdownPage, list_items, read_page, split_lines, strip_emphasis
 from verdigris.drivers.specs.spec import Scenario, Spec, read_spec, requirement_name, slug
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 Operation = Literal["added", "modified", "removed", "renamed"]
 Fate = Literal["changed", "removed", "renamed"]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import yaml
 
 from verdigris.core.value import value
 from verdigris.drivers.specs.markdown import is_feature, read_page
 from verdigris.drivers.specs.spec import STATUSES, read_spec, slug
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 Format = Literal["openspec", "spec-kit", "kiro", "bmad", "forgeplan", "feature"]
 FORMATS: tuple[Format, ...] = ("forgeplan", "openspec", "kiro", "spec-kit", "bmad", "feature")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
@@ -22,8 +23,6 @@ from verdigris.drivers.specs.markdown import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from verdigris.drivers.specs.markdown import Heading, ListItem, MarkdownPage, TextLine
 
 DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE = "draft", "active", "superseded", "deprecated", "stale"

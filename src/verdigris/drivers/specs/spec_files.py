@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -32,8 +33,6 @@ from verdigris.languages.tests import SCENARIO, LooseMark, ScenarioMark, read_sc
 from verdigris.storage.git import null_split, users_git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.drivers.specs.delta import Requirement, StaleScenario
     from verdigris.storage.repository import Repository
 

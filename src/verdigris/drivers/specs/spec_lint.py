@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
@@ -11,8 +12,6 @@ from verdigris.drivers.specs.markdown import is_feature
 from verdigris.drivers.specs.spec import STATUSES, UNCLEAR, Scenario, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from verdigris.drivers.specs.delta import DeltaEntry
 
 Level = Literal["error", "warning"]

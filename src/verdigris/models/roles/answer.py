@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
+from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
 
 from verdigris.core.value import value
 from verdigris.models.json_text import UnsoundJson, keys_once, repair_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Say(StrEnum):

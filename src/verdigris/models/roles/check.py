@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, value
@@ -21,8 +22,6 @@ from verdigris.models.roles.edit_faults import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from verdigris.models.roles.context import Material, Tree
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import has_tests_in_source
@@ -10,8 +11,6 @@ from verdigris.core.paths import PathClass
 from verdigris.models.roles.context import Material, Tree, secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.models.roles import Role
     from verdigris.models.roles.answer import RoleAnswer, RoleEdit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.checks.coverage import UNASKED
@@ -13,8 +14,6 @@ from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.models.roles.prompt import put_fences, shown_file
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
     from verdigris.core.actions import Deny
     from verdigris.core.events import TestRun
     from verdigris.models.roles.answer import RefusedAnswer

@@ -7,8 +7,8 @@ and all questions. A provider's cache holds the beginning of a prompt, so what c
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.registry import language_named
@@ -18,9 +18,6 @@ from verdigris.models.roles import Role, Team, find_team, read_prompts
 from verdigris.models.roles.answer import PARTS, SCHEMA_NAME, schema
 from verdigris.models.roles.context import Material, Tree, by_weight
 from verdigris.models.roles.tools import TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def guide(team: Team, language: str, runner: str = "", tools: tuple[str, ...] = ()) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
@@ -15,8 +16,6 @@ from verdigris.models.protocol import ToolCall, ToolSpec
 from verdigris.models.roles.edit_faults import path_fault, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from verdigris.models.roles.context import Material, Tree
 
 MOST_NAMES = 200

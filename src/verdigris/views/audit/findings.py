@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
@@ -13,8 +14,6 @@ from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome
 from verdigris.views.lines import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.drivers.audit.report import AuditReport, FoundPlace, LostCheck, UnitReport
 
 

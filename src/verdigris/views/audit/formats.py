@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
@@ -20,8 +21,6 @@ from verdigris.views.audit.findings import (
 from verdigris.views.lines import make_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from verdigris.views.audit.findings import Finding, FindingKind
 
 

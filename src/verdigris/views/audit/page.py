@@ -6,6 +6,7 @@ It fetches nothing, works without JavaScript (which only filters), and escapes w
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from verdigris.views.audit.findings import KINDS, name_unit, short, tell_range, 
 from verdigris.views.lines import count_of, make_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from verdigris.drivers.audit.report import AuditReport, LostCheck, RedTest, UnitReport
     from verdigris.views.audit.findings import Finding
 

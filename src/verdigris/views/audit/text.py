@@ -7,6 +7,7 @@ says what was left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from verdigris.views.audit.findings import (
 from verdigris.views.lines import Line, count_of, make_visible, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.views.audit.findings import Finding
 
 

@@ -1,3 +1,1 @@
 """Runs the tests of a commit's tree: its settings, environment and suite, and results of earlier trees."""
-
-from __future__ import annotations

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,6 @@ from verdigris.storage.git import null_split, users_git
 from verdigris.storage.project import CONFIG, Project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from verdigris.drivers.audit.tree_runs.folder import AuditFolder
     from verdigris.storage.snapshots.workspace import Workspace
 

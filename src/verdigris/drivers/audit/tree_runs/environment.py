@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from verdigris.languages.registry import language_named
 from verdigris.storage.lock import hold_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from verdigris.core.settings import Stack
     from verdigris.drivers.audit.tree_runs.folder import AuditFolder
     from verdigris.drivers.audit.units import Unit

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdigris.core.errors import StorageError
@@ -16,9 +18,6 @@ from verdigris.core.reuse.facts import RunRecord
 from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from verdigris.storage.repository import Repository
 
 

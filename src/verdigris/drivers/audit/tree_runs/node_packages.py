@@ -6,8 +6,8 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import value
@@ -17,10 +17,6 @@ from verdigris.execution.process import Command, run
 from verdigris.execution.tools.node import NODE
 from verdigris.execution.tools.registry import program
 from verdigris.storage.project import texts_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 _MANIFEST, _FOLDER = "package.json", "node_modules"
 _TELLING = frozenset({_MANIFEST, "pnpm-workspace.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"})

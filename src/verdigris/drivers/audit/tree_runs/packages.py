@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,6 @@ from verdigris.runners.registry import kind_of
 from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from verdigris.drivers.audit.tree_runs.folder import AuditFolder
     from verdigris.drivers.audit.units import Unit
 

@@ -5,8 +5,8 @@ The decision is `core.reuse`'s; here trees are compared, and records of runs are
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from posixpath import splitext
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.paths import LINK, Change, PathClass
@@ -18,10 +18,6 @@ from verdigris.core.value import replace
 from verdigris.languages.registry import is_traced, reader_of
 from verdigris.languages.tests import still_written
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 _KEPT = frozenset({Status.PASS, Status.SKIP})
 _BUILT = (".c", ".h", ".cc", ".cpp", ".pyx", ".pxd", ".rs", ".so", ".pyd", ".f90")

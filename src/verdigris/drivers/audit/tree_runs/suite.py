@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from verdigris.storage.project import Project, TreeView
 from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
     from verdigris.core.reuse import Rerun
     from verdigris.core.reuse.facts import RunRecord
     from verdigris.core.settings import Settings

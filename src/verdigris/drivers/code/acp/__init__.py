@@ -1,3 +1,1 @@
 """A session that an editor hosts: the Agent Client Protocol, version 1, over standard input and output."""
-
-from __future__ import annotations

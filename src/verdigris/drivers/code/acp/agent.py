@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,8 +31,6 @@ from verdigris.drivers.happenings import Happening, Noted, Watcher
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
-
     from verdigris.drivers.code.session_start import SessionOptions
 
 T = TypeVar("T")

@@ -14,17 +14,14 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from verdigris.core.value import value
 from verdigris.drivers.code.session import OutOfTime
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
 
 LONGEST = 64 * 1024 * 1024
 """The most bytes of a line; a longer one is skipped."""

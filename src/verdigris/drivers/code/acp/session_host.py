@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -26,9 +28,6 @@ from verdigris.storage.calls.open_calls import refusal
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from acp.schema import StopReason
 
     from verdigris.drivers.code.session import Session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
@@ -35,8 +36,6 @@ from verdigris.models.roles.context import as_text
 from verdigris.models.tool_calls import LENGTH, arguments_of, describe_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from acp.schema import PlanEntryStatus, StopReason, ToolKind
 
     from verdigris.drivers.code.session import Session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,6 @@ from verdigris.models.protocol import ToolCall, ToolSpec
 from verdigris.models.tool_calls import BadArguments, read_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from verdigris.drivers.code.plan import Verdicts
 
 

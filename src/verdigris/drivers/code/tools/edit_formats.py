@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
@@ -24,8 +25,6 @@ from verdigris.models.roles.context import HUGE, as_text
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from verdigris.drivers.code.tools.workbench import Workbench
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})

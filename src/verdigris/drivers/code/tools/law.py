@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,6 @@ from verdigris.turns.test import run_tests as run
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from verdigris.drivers.code.session_file import SessionRecord
     from verdigris.storage.project import Project
 

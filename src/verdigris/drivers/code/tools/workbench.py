@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.actions import Deny
@@ -29,8 +30,6 @@ from verdigris.storage.paths import canonical
 from verdigris.turns.tripwire.calls import after_call
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 

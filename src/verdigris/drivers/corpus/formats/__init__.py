@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.drivers.corpus.formats import conversations, rows, swebench
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
     from verdigris.drivers.corpus.triple import Triple
 

@@ -8,6 +8,7 @@ this one, and a newer one adds nothing that text needs. It holds nothing that wa
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
@@ -16,8 +17,6 @@ from verdigris.drivers.corpus.triple import SPLITS, LeftOut, render_triple
 from verdigris.models.tool_calls import cancel_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
     from verdigris.models.protocol import Message, ToolCall, ToolSpec, Usage
 

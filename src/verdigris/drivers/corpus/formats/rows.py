@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import defaults
@@ -23,10 +25,6 @@ from verdigris.drivers.corpus.triple import (
     parse_triple,
     render_triple,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 
 def json_line(document: Mapping[str, Any]) -> bytes:

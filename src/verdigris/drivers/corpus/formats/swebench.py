@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
@@ -19,9 +21,6 @@ from verdigris.drivers.corpus.triple import SPLITS, LeftOut, parse_triple, rende
 from verdigris.runners.registry import built_in, is_known, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from verdigris.drivers.corpus.triple import CommitPatches, Triple
     from verdigris.runners.protocol import Harness
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import held_out_reds
@@ -19,8 +20,6 @@ from verdigris.languages.tests import is_made_by, written_tests
 from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from verdigris.core.report import Place
     from verdigris.execution.room import Layer
     from verdigris.languages.protocol import Language

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -16,8 +17,6 @@ from verdigris.languages.tests import ScenarioMark, ScenarioMarks, read_scenario
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     from verdigris.core.events import TestRun
     from verdigris.core.state import Cycle
     from verdigris.drivers.specs.spec import Spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
@@ -34,8 +35,6 @@ from verdigris.storage.log.log import now_ms
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from verdigris.drivers.cycle.validation.stub_runs import SECONDS, Assignment, St
 from verdigris.languages.registry import by_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from verdigris.languages.findings import StubAnswer, StubBody
     from verdigris.storage.project import Project
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from verdigris.languages.registry import language_for, language_named
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
     from verdigris.languages.findings import StubAnswer, StubBody

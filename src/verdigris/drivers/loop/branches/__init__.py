@@ -1,3 +1,1 @@
 """The branches of a program, here and on the remote: its state file and its work."""
-
-from __future__ import annotations

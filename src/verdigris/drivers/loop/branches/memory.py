@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
@@ -30,10 +30,6 @@ from verdigris.storage.git import git, users_git
 from verdigris.storage.repository import Repository, find_repository, is_checked_out, resolve
 from verdigris.storage.snapshots.trees import read_blob, read_committed, read_message
 from verdigris.turns.git import CommitIdentity, author_environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 BRANCH = "memory/autoloop"
 AUTHOR = CommitIdentity("TDD Loop", "tdd-loop@localhost")

@@ -8,15 +8,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from verdigris.core.value import value
 from verdigris.execution.process import Command, run
 from verdigris.storage.git import REDIRECTING, git, program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 LONGEST = 120.0
 """Seconds that one conversation with a remote may take."""

@@ -7,7 +7,7 @@ rebase, merge or delete it meanwhile. Their history wins, and `refs/tdd/loop` ke
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
@@ -39,10 +39,6 @@ from verdigris.storage.git import git
 from verdigris.storage.project import Project, open_project
 from verdigris.storage.repository import find_repository, in_progress, resolve
 from verdigris.turns.git import author_environment, sync
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 BRANCHES = "autoloop/"
 DRIVER = "loop"

@@ -1,3 +1,1 @@
 """CI: who accepts a commit besides the kernel, and how a service runs a program."""
-
-from __future__ import annotations

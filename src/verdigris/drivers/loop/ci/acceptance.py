@@ -9,7 +9,9 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verdigris.core.value import value
@@ -20,9 +22,6 @@ from verdigris.execution.process import Command, run
 from verdigris.execution.test_run import run_shell_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     from verdigris.drivers.loop.events import CheckedByCi
     from verdigris.storage.project import Project
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from verdigris.runners.registry import built_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _LONGEST = 200
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -1,3 +1,1 @@
 """One iteration of a program, phase by phase: red, green, refactor, commit, evaluation, acceptance."""
-
-from __future__ import annotations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -24,9 +26,6 @@ from verdigris.storage.repository import find_repository, head, resolve
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit, committed_tree, sync
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from verdigris.drivers.loop.open_program import OpenProgram
 
 _SUBJECT = 72

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from verdigris.storage.log.log import now_ms
 from verdigris.turns.aside import lay_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verdigris.core.events import Event
     from verdigris.core.state import Red
     from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState

@@ -1,3 +1,1 @@
 """The state file of a program: a view of the log that people may edit."""
-
-from __future__ import annotations

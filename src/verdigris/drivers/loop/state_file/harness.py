@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.report import Status
 from verdigris.core.value import value
@@ -20,10 +20,6 @@ from verdigris.drivers.loop.state_file.text import (
     with_field,
     with_section,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 MOST = 100
 """How many entries the file shows in full."""

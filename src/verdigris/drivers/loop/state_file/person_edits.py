@@ -7,8 +7,9 @@ two changed neighbouring rows as a conflict.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verdigris.core.value import value
 from verdigris.drivers.loop.history import BLOCKED, FAILING
@@ -22,10 +23,6 @@ from verdigris.drivers.loop.state_file.text import (
     section_title,
 )
 from verdigris.drivers.loop.state_file.view import HISTORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 _SECTION = re.compile(r"##[ \t]+(.+)")
 _ENTRY = re.compile(r"###[ \t]+(?:(Iteration[ \t]+\d+)\b|(.+?)(?:[ \t]+·[ \t]+gen\b.*)?$)")

@@ -6,10 +6,7 @@ Everything that is not changed stays as it is, byte for byte.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 MACHINE, HARNESS = "machine state", "test harness"
 HEADINGS = {

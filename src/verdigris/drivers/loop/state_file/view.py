@@ -7,6 +7,7 @@ iterations the file contains already.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -38,8 +39,6 @@ from verdigris.drivers.loop.state_file.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.drivers.loop.program import Program
 
