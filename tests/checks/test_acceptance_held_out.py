@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from support.node_tools import present
 from verdigris.checks.acceptance import parcels
 from verdigris.core.settings import Stack
 from verdigris.languages.registry import language_named
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NODE = Stack(root=".", language="node", runner="node-test")
 

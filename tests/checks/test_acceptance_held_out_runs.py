@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +21,6 @@ from verdigris.execution.rooms import frozen_layer
 from verdigris.sandbox.child import available
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.person import hold_out
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not available().ok, reason="no sandbox can be made here")
 STUB = 'export const f = () => { throw new Error("STUB:TDD"); };\n'

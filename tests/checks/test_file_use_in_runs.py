@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from verdigris.checks.file_use import EXPECTED
 from verdigris.core.actions import Deny
 from verdigris.core.verdict import Kind
 from verdigris.sandbox import child
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
 

@@ -7,9 +7,10 @@ import py_compile
 import sys
 import sysconfig
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,6 @@ from verdigris.core.verdict import Kind
 from verdigris.execution.tools import foundation_files
 from verdigris.execution.tools.foundation_files import interpreter_files
 from verdigris.execution.tools.interpreter import InterpreterPlaces
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TAG = sys.implementation.cache_tag or ""
 PYTHON = ".venv/bin/python"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -17,9 +17,6 @@ from verdigris.turns.aside import lay_unclaimed_aside
 from verdigris.turns.operation import operation
 from verdigris.turns.survey import survey
 from verdigris.turns.tripwire.calls import before_call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DOCUMENTED = CALC.replace("    return", '    """Adds."""\n    return')
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,7 +28,7 @@ from verdigris.core.events import Ground, HeadSeen, Resumed, Suspended
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.records import Actor
-from verdigris.core.state import LaidAside, Phase
+from verdigris.core.state import LaidAside, Phase, WorktreeState
 from verdigris.storage.calls.call_records import folder_of
 from verdigris.storage.project import Project, open_project
 from verdigris.turns import refactor
@@ -37,11 +37,6 @@ from verdigris.turns.claim_check import Claimed
 from verdigris.turns.operation import operation
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.settle import settle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verdigris.core.state import WorktreeState
 
 
 def looked(world: World) -> WorktreeState:

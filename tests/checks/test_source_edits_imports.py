@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -8,9 +8,6 @@ from support.turns import CALC, World, make_world
 from verdigris.checks.observation import find_unclaimed
 from verdigris.core.actions import Allow, Deny
 from verdigris.turns.write import write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STUB = "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n"
 

@@ -11,13 +11,13 @@ from support.turns import World, make_world
 from verdigris.checks import source_edits
 from verdigris.checks.observation import difference
 from verdigris.checks.source_edits import on_disk, only_for_tests
-from verdigris.core.actions import Allow, Deny
+from verdigris.core.actions import Allow, Decision, Deny
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.quick.fallback import refresh
 from verdigris.gates.quick.quick import _is_allowed
 from verdigris.storage import quick_state
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test_bug import report_bug
@@ -27,8 +27,6 @@ from verdigris.turns.write import write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.actions import Decision
-    from verdigris.storage.project import Project
     from verdigris.turns.tripwire import Tripped
 
 RUST = "  - root: .\n    language: rust\n    runner: cargo\n"

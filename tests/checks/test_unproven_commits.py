@@ -9,12 +9,11 @@ from support.turns import CALC, MUL, SUB, TEST_ADD, TEST_SUB, World
 from verdigris.checks.unproven_commits import COMMITTED, is_part
 from verdigris.core.events import Violation
 from verdigris.core.records import Actor
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns.survey import survey
 from verdigris.turns.tripwire.calls import after_call, before_call
 
 if TYPE_CHECKING:
-    from verdigris.storage.project import Project
     from verdigris.turns.tripwire import Tripped
 
 

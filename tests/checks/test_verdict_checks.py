@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +18,6 @@ from verdigris.core.verdict import Kind
 from verdigris.sandbox import child
 from verdigris.turns.refactor import begin, end
 from verdigris.turns.settle import Settlement
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 needs_sandbox = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verdigris.core.events import Revised
 from verdigris.languages.findings import Weakening
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.person import revise
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WEAKER = TEST_ADD.replace("== 5", "> 0")
 GUARDED = TEST_ADD.replace("assert", "if 0: assert")

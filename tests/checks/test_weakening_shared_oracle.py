@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from verdigris.core.verdict import Kind
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.refactor import begin, end
 from verdigris.turns.settle import settle
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHECKS = "def assert_paid(bill):\n    assert bill['paid'] == 5\n"
 TEST = (

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cli import Cli, make_cli
 from support.kernel_fixtures import world
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["world"]
 

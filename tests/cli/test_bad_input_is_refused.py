@@ -6,16 +6,13 @@ import os
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cli import FIXED, RED, Cli
 from support.gitrepo import make_repo
 from support.turns import CONFIG
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.cli import Cli
 from verdigris.cli.demo import DemoScreen
 from verdigris.core.verdict import Kind
 from verdigris.drivers import demo as s
-
-if TYPE_CHECKING:
-    from support.cli import Cli
 
 COLOURS = {"✗ denied [": "1;33", "● red for": "1;31", "◆ hollow": "1;35", "✔ accepted: ": "1;32"}
 

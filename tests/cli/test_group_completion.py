@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cli import RED, TDD, Cli
 from verdigris.cli.commands import COMMANDS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SUB = "tests/test_sub.py::test_sub"
 

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cli import Cli
 from support.gitrepo import make_repo
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

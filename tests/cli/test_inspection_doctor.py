@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.cli import Cli
+from support.cli import Cli
 
 
 def test_a_healthy_project_is_exit_code_0(cli: Cli) -> None:

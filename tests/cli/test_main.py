@@ -6,18 +6,15 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.cli import TDD, Cli
 from verdigris import __version__
 from verdigris.cli.commands import COMMANDS, overview
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 

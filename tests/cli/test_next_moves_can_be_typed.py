@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from support.cli import FIXED, RED, SOURCE, Cli
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 

@@ -6,10 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from support.turns import World
+from support.turns import World
 
 COUNTED = """
 import atexit, json, os, sys

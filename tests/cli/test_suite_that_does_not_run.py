@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from support.cli import Cli
 from support.gitrepo import copied, make_repo
 from support.tools import why_not
 from support.turns import CONFIG, QUICK
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LINE = 'pythonpath = ["src"]'
 TABLE = "[tool.pytest.ini_options]"

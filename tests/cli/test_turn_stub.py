@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cli import Cli
 from support.gitrepo import make_repo
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEST = "tests/test_cart.py::test_prices_are_added"
 CLAIM = f"`tdd claim {TEST}`"

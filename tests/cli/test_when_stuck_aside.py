@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from support.cli import FIXED
+from support.cli import FIXED, Cli
 from verdigris.cli import when_stuck
 from verdigris.core.state import LaidAside
-
-if TYPE_CHECKING:
-    from support.cli import Cli
 
 LAID = LaidAside("a1", ("calc.py",), "e", "s", "edited before a red", back_at_claim=True)
 

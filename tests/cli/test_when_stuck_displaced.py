@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from support.cli import Cli
 from verdigris.core.records import Actor
 from verdigris.storage.project import open_project
 from verdigris.turns.rollback import put_back
-
-if TYPE_CHECKING:
-    from support.cli import Cli
 
 TEST = "tests/test_add.py"
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -23,10 +23,6 @@ from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 SWITCH, TEST, SPEC, SOURCE, OTHER = PathClass
 SRC = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))}, usual)

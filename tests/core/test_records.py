@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -22,10 +22,6 @@ from verdigris.core.records import (
 )
 from verdigris.core.report import Status
 from verdigris.core.value import field, value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 RECORD = Record(3, 12, "main", None, {"role": "r"}, 1, GENESIS, "noted", {"b": 1, "a": [2]}, more=2)
 

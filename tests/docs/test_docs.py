@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -15,9 +15,6 @@ from verdigris.gates.clients.registry import Client
 from verdigris.languages.protocol import Language
 from verdigris.models.roles import Role
 from verdigris.setup.safeguards import SAFEGUARDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.quick
 

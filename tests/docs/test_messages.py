@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from verdigris.core.policy.cycle import SOURCE_WAITS
 from verdigris.core.policy.next_move import RED_FIRST
 from verdigris.core.state import Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 pytestmark = pytest.mark.quick
 

@@ -6,17 +6,14 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.cli import Cli
 from support.gitrepo import make_repo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROJECT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(

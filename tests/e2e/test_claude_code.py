@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.anthropic_model import bash, model
+from support.anthropic_model import Model, bash, model
 from support.claude_code import ClaudeCode
 from support.cli import Cli
 from support.gated import SUB_ID, TEST_SUB, Place, edit, make_place, reading, red
 from verdigris.gates.clients.claude.quick import LOCAL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.anthropic_model import Model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support.anthropic_model import ToolCall, bash, use
+from support.anthropic_model import Model, Script, Step, ToolCall, bash, use
 from support.cycles import CODE, PLAN, PLAN_PATH, SPEC, SPEC_PATH, STUB, TEST_PATH, TESTS
 from support.gated import Place, make_place, reading
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from support.anthropic_model import Model, Script, Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

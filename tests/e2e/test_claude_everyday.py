@@ -6,20 +6,14 @@ import json
 import shlex
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.anthropic_model import bash, model, use
-from support.claude_code import installed
+from support.anthropic_model import Model, bash, model, use
+from support.claude_code import Ran, installed
 from support.gated import SUB_ID, TEST_SUB, Place, edit, make_place, red
 from verdigris.gates.clients.claude.quick import LOCAL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.anthropic_model import Model
-    from support.claude_code import Ran
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

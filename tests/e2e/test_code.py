@@ -6,9 +6,10 @@ import json
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -28,13 +29,7 @@ from support.code_sessions import (
     playing,
     turn,
 )
-from support.openai_server import Stall
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from support.openai_server import Request, Step
+from support.openai_server import Request, Stall, Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 

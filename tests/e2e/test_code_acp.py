@@ -6,23 +6,17 @@ import asyncio
 import json
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support.acp_client import SECONDS, acp, check_message, editing, schema, text_block
+from support.acp_client import SECONDS, RawClient, acp, check_message, editing, schema, text_block
 from support.cli import TDD, Cli
-from support.code_sessions import FINISH, GOOD, HONEST, KEY, RED, TEST, TEST_ID, call, playing, turn
+from support.code_sessions import FINISH, GOOD, HONEST, KEY, RED, TEST, TEST_ID, Played, call, playing, turn
 from support.late_imports import needs
-from support.openai_server import Answer, Refusal, Stall
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from support.acp_client import RawClient
-    from support.code_sessions import Played
-    from support.openai_server import Request, Step
+from support.openai_server import Answer, Refusal, Request, Stall, Step
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,22 +11,16 @@ import struct
 import subprocess
 import termios
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.cli import TDD, Cli
-from support.code_sessions import GOOD, HONEST, call, playing, turn
+from support.code_sessions import GOOD, HONEST, Played, call, playing, turn
 from support.late_imports import needs
-from support.openai_server import Stall
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.code_sessions import Played
-    from support.openai_server import Request, Step
+from support.openai_server import Request, Stall, Step
 
 pytestmark = [pytest.mark.slow, needs("textual", "the screen needs the extra verdigris[code]")]
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from support.code_sessions import KEY, Played, call, turn, work
+from support.code_sessions import KEY, Played, Worked, call, turn, work
 from support.node_tools import installed, present
-from support.openai_server import serving
+from support.openai_server import Step, serving
 from support.tool_worlds import NODE_CONFIG, make_tool_world
 from verdigris.drivers.code.outcome import End
 from verdigris.drivers.happenings import ToolCalled, TurnJudged
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from support.code_sessions import Worked
-    from support.openai_server import Step
 
 pytestmark = pytest.mark.slow
 

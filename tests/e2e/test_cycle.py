@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -17,17 +18,11 @@ from support.cli import Cli
 from support.cycle_runs import cast, honest, judged
 from support.cycles import SPEC_PATH, TEST_PATH, TESTS, make_cycle
 from support.forked import start_forked
+from support.gitrepo import GitRepo
 from support.machines import edit
 from support.node_tools import installed, present
-from support.openai_server import Stall, rate_limited, serving
+from support.openai_server import Request, Server, Stall, Step, rate_limited, serving
 from support.tool_worlds import NODE_CONFIG, make_tool_world
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from support.openai_server import Request, Server, Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,6 @@ from support.cli import Cli
 from support.django_projects import FILES, GREEN, MODELS, RED, SETTINGS, TESTS, write_project
 from support.gitrepo import make_repo
 from support.turns import QUICK
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

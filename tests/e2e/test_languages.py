@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +10,7 @@ from support.hooks import Client
 from support.node_tools import installed, present
 from support.tool_worlds import GO_CONFIG, NODE_CONFIG, RUST_CONFIG, make_go_world, make_tool_world
 from support.tools import why_not
+from support.turns import World
 from verdigris.core.actions import Deny
 from verdigris.core.state import LaidAside
 from verdigris.core.verdict import Kind
@@ -19,11 +20,6 @@ from verdigris.turns.person import revise
 from verdigris.turns.refactor import Begun, begin, end
 from verdigris.turns.settle import Settlement
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 pytestmark = pytest.mark.slow
 

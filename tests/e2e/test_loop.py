@@ -6,21 +6,16 @@ import json
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cli import Cli
 from support.forked import start_forked_on
+from support.gitrepo import GitRepo
 from support.loops import NAME, PROGRAM, cast, honest, make_loop
-from support.openai_server import Stall, serving
+from support.openai_server import Request, Server, Stall, Step, serving
 from support.patience import no_pauses
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from support.openai_server import Request, Server, Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 

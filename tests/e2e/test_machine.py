@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,14 +19,8 @@ from support.cli import Cli
 from support.forked import start_forked_on
 from support.gitrepo import make_repo
 from support.machines import HONEST, KATA, Kata
-from support.openai_server import Cut, Request, Server, Stall, overflow, rate_limited, serving
+from support.openai_server import Cut, Request, Server, Stall, Step, overflow, rate_limited, serving
 from support.turns import CONFIG, QUICK
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from support.openai_server import Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 

@@ -8,22 +8,17 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import Cli
+from support.cli import Cli, Ran
 from support.gitrepo import GitRepo, make_repo
 from support.turns import CONFIG, QUICK
 from verdigris.core.events import decode
-from verdigris.core.records import Actor
+from verdigris.core.records import Actor, Record
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import ProgramState, read_history
 from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from support.cli import Ran
-    from verdigris.core.records import Record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 pytest.importorskip("more_itertools", reason="the reference of the example is not installed: more-itertools")

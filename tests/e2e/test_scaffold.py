@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.katas import bowling_game_rust, string_calculator_node, string_calculator_python
 from support.katas.playing import BOWLING_GAME, STRING_CALCULATOR, Scaffolded, has, scaffold
+from support.katas.script import Script
 from support.node_tools import VITEST_3, installed, present
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.katas.script import Script
 
 pytestmark = pytest.mark.slow
 

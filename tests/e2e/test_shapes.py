@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.shape import Shape, accepted, claim_these, group, read_shapes, reds, start, whole, write
 from support.warm_runs import warm_runs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

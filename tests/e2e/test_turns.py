@@ -7,14 +7,11 @@ import sysconfig
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.cli import Cli
 from support.shape import accepted, claim, reds, start, whole, write
-
-if TYPE_CHECKING:
-    from support.cli import Cli
 
 pytestmark = pytest.mark.slow
 

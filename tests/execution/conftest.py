@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from support.kernel_fixtures import green, homeless, world
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["green", "homeless", "world"]
 

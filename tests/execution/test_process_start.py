@@ -6,21 +6,16 @@ import os
 import signal
 import sys
 from contextlib import closing
+from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1
-from typing import TYPE_CHECKING
 
 import pytest
 
 from verdigris.core.errors import ToolMissing
-from verdigris.execution.process import Command, run
+from verdigris.execution.process import Command, Finished, run
 from verdigris.execution.room import Room, Sandbox, Terms
 from verdigris.sandbox import child
 from verdigris.sandbox.child import Confining
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.execution.process import Finished
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -11,7 +11,6 @@ import sys
 import textwrap
 import venv
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,7 +20,7 @@ from support.turns import CALC, CONFIG, SUB, SUB_ID, TEST_SUB, World, make_green
 from support.unconfined import without_sandbox
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Proving, Violation
-from verdigris.core.report import Status
+from verdigris.core.report import Status, TestReport
 from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.execution import rooms
@@ -32,9 +31,6 @@ from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox import child, entry
 from verdigris.sandbox.folders import PREFIX, ROOMS
-
-if TYPE_CHECKING:
-    from verdigris.core.report import TestReport
 
 needs_sandbox = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
 

@@ -4,7 +4,8 @@ import os
 import py_compile
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +17,6 @@ from verdigris.execution.room import Layer
 from verdigris.execution.rooms import frozen_layer, layer_beside, possible, room
 from verdigris.execution.test_run import execute
 from verdigris.runners.protocol import TestRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 WRONG = CALC + "\n\ndef sub(a, b):\n    return a + b\n"
 

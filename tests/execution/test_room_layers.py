@@ -3,16 +3,12 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.turns import CALC, SUB, World
-from verdigris.execution.room import Layer
+from verdigris.execution.room import Layer, Room
 from verdigris.execution.rooms import possible, room
-
-if TYPE_CHECKING:
-    from verdigris.execution.room import Room
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from support.turns import World
 from verdigris.core.errors import HarnessError
 from verdigris.execution.rooms import attempt_confined
-
-if TYPE_CHECKING:
-    from support.turns import World
 
 
 def test_an_attempt_that_was_refused_is_made_once_more(world: World) -> None:

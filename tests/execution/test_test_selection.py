@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from verdigris.core.settings import Stack
 from verdigris.execution.test_selection import by_stack, resolve, stack_of
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PYTHON, NODE = Stack(), Stack(language="node", runner="vitest")
 WEB = Stack(root="web", language="node", runner="jest")

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from support.kernel_fixtures import homeless, world
 from support.shelled import Shelled, one, shell_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["homeless", "one", "world"]
 

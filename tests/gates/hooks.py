@@ -7,15 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import verdigris
+from support.turns import World
 from verdigris.gates.clients.claude import quick as words
 from verdigris.gates.quick import quick
 from verdigris.gates.quick.fallback import NO_CLIENT, refresh
-
-if TYPE_CHECKING:
-    from support.turns import World
 
 ENTRY = Path(verdigris.__file__).parent / "gates" / "entry.py"
 

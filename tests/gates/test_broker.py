@@ -7,18 +7,14 @@ import json
 import signal
 import subprocess
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.cage import as_nobody
+from support.shelled import Shelled
 from verdigris.core.events import TestRun
 from verdigris.gates.broker import BrokerCall, unpack_call
 from verdigris.storage.calls.callers import forget_caller, note_caller
-
-if TYPE_CHECKING:
-    from support.shelled import Shelled
-
 
 SUB_TEST = """\
 import sys

@@ -6,21 +6,18 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from gates.hooks import payload, run
+from support.shelled import Shelled
 from verdigris.core.events import Violation
 from verdigris.storage.calls import held_processes, open_calls
 from verdigris.storage.calls.call_records import folder_of
 from verdigris.storage.relied_files import is_guarded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.shelled import Shelled
 
 PATIENCE = 30.0
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,9 +19,6 @@ from verdigris.gates.clients.claude.quick import LOCAL, PREFIX
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SOURCE = "src/pkg/code.py"
 ATTEMPT = f"pwd; echo x >> tdd.yaml; echo 'def f(): return 1' >> {SOURCE}; echo y > new.txt"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import posix
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +30,6 @@ from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.operation import operation
 from verdigris.turns.tripwire.calls import before_call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 NAMES = (
     "README.md",

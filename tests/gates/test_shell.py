@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from support.shelled import SOURCE, Shelled, case, shelled
 from verdigris.core.errors import StorageError
 from verdigris.gates.agent_shell import launcher
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from redteam.bypass import OWN, Place
-from redteam.bypass_cases import cases_in
+from redteam.bypass_cases import Case, cases_in
 
 from verdigris.sandbox.child import available
-
-if TYPE_CHECKING:
-    from redteam.bypass_cases import Case
 
 NAMES = dict.fromkeys(("{ROOT}", "{INPUTS}", "{CONTROL}", "{STATE}"), "")
 EACH = (

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from redteam.collection import cheats_in
 from redteam.rounds import LANGUAGES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BASES = "=== b\n--- a.py\nx = 0\n--- honest:a.py\nx = 1\n--- refactor:a.py\nx = 2 - 1\n"
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.recordings import asked, replayed
 from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
 from support.tools import run_tool, why_not
-from verdigris.core.report import Place, RunEnd, RunPhase, Status
+from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.cargo.libtest_output import doc_ids
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 RUNNER = CargoRunner(python=sys.executable)
 WHY_NOT = why_not("cargo", "--version")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import posixpath
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
@@ -20,9 +21,6 @@ from verdigris.runners.node import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import ReportChannel, Runner, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.python import DJANGO, PYTEST, UNITTEST, PythonRunner
 from verdigris.runners.registry import BUILT_IN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Recording: TypeAlias = tuple[TestRequest, tuple[RunnerAnswer, ...]]
 

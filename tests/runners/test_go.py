@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,15 +13,9 @@ from support.recordings import asked, replayed
 from support.tool_projects import GO, lay_out
 from support.tool_worlds import lend_go_cache
 from support.tools import run_tool, why_not
-from verdigris.core.report import Place, RunEnd, RunPhase, Status
+from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport
 from verdigris.execution.tools.go import CACHE
 from verdigris.runners.go import GoRunner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 RUNNER = GoRunner(python=sys.executable)
 WHY_NOT = why_not("go", "version")

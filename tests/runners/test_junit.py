@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.recordings import HERE, asked
 from support.tool_projects import lay_out
 from support.tools import run_tool
-from verdigris.core.report import Place, RunEnd, Status
+from verdigris.core.report import Place, RunEnd, Status, TestReport
 from verdigris.core.value import replace
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE, JUnitRunner, JUnitTool
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 PYTEST = JUnitTool(
     command=(

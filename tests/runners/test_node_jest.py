@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, TWIN, Project, names_file, present, project, told
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node import Jest
 from verdigris.runners.protocol import TestRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 CALC = {
     "sums › adds": "fail Error! test:4",

@@ -1,22 +1,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, Project, names_file, node_22, project, told
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node import NodeTest
 from verdigris.runners.protocol import TestRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 CALC = {
     "sums › adds": "fail AssertionError! test:5",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -8,16 +8,11 @@ from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, TWIN, Project, names_file, node_22, project, told
 from verdigris.core.paths import PathClass
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.verdict.redness import judge_red
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node import Vitest
 from verdigris.runners.protocol import TestRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 CALC = {
     "sums › adds": "fail AssertionError! test:10",

@@ -8,7 +8,6 @@ import venv
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,15 +16,12 @@ from support.pyproject import PyProject, channel_of
 from support.turns import World
 from verdigris.checks.liveness.judgement import judge_runs
 from verdigris.core.records import Actor
-from verdigris.core.report import RunEnd, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport, TestResult
 from verdigris.languages.python.liveness.probes import plan
 from verdigris.languages.tracing import shuffle_runs
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.setup.initialisation import initialise
-
-if TYPE_CHECKING:
-    from verdigris.core.report import TestResult
 
 SHOP = """
     class Cart:

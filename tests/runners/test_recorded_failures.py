@@ -20,12 +20,11 @@ from verdigris.languages.registry import usual
 from verdigris.languages.rust.test_regions import is_test_line
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.go import GoRunner
-from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
+from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE, JUnitTool
 from verdigris.runners.node import Jest, NodeTest, Vitest
 
 if TYPE_CHECKING:
     from verdigris.core.report import Place, TestReport
-    from verdigris.runners.junit import JUnitTool
 
 
 def of(language: str, runner: str = "junit") -> Classes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from verdigris.core.records import Actor
 from verdigris.core.report import Status
 from verdigris.runners import registry
 from verdigris.setup.initialisation import initialise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CONFIG = """\
 stacks:

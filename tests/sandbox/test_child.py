@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.cage import elsewhere
+from support.cage import Cage, elsewhere
 from verdigris.core.errors import ToolMissing
 from verdigris.sandbox import child
 from verdigris.sandbox.child import (
@@ -18,11 +18,6 @@ from verdigris.sandbox.child import (
     recall_availability,
 )
 from verdigris.sandbox.syscalls import mount
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.cage import Cage
 
 
 def allowed(monkeypatch: pytest.MonkeyPatch, found: Availability) -> None:

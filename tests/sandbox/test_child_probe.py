@@ -4,20 +4,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from support.cage import elsewhere
+from support.cage import Cage, elsewhere
 from verdigris.sandbox.child import available, try_way
 from verdigris.sandbox.entry import STEPS
 from verdigris.sandbox.syscalls import mount
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.cage import Cage
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verdigris.core.settings import Stack
 from verdigris.execution.tools.interpreter import Interpreter
 from verdigris.sandbox.child import available, confine_query
 from verdigris.setup.doctor_checks import check_stack
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not available().ok, reason="nobody is confined here")
 

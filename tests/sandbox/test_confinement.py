@@ -3,11 +3,11 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.cage import elsewhere, shown
+from support.cage import Cage, elsewhere, shown
 from verdigris.core.errors import HarnessError
 from verdigris.sandbox import confinement
 from verdigris.sandbox.confinement import (
@@ -18,13 +18,7 @@ from verdigris.sandbox.confinement import (
     parse_mount,
     points_below,
 )
-from verdigris.sandbox.syscalls import MS_NODEV, MS_RDONLY, MS_RELATIME
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.cage import Cage
-    from verdigris.sandbox.syscalls import Way
+from verdigris.sandbox.syscalls import MS_NODEV, MS_RDONLY, MS_RELATIME, Way
 
 
 @pytest.fixture

@@ -6,18 +6,15 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pytest
 
-from support.cage import cage, elsewhere, obstacle, shown
+from support.cage import Cage, cage, elsewhere, obstacle, shown
 from support.gitrepo import make_repo
 from verdigris.sandbox.child import Confining
 from verdigris.sandbox.confinement import check_confinement
 from verdigris.sandbox.syscalls import mount
-
-if TYPE_CHECKING:
-    from support.cage import Cage
 
 
 def test_the_tree_is_at_its_own_path_and_what_is_written_is_kept_apart(caged: Cage) -> None:

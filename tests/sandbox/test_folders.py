@@ -5,12 +5,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from support.cage import Cage
 from verdigris.sandbox.folders import clear
-
-if TYPE_CHECKING:
-    from support.cage import Cage
 
 CLEAR = """
 import sys

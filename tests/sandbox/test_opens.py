@@ -6,17 +6,14 @@ import os
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.turns import World
 from verdigris.execution.room import Room
 from verdigris.execution.rooms import terms_of
 from verdigris.sandbox import child, opens
 from verdigris.sandbox.opens import LOST
-
-if TYPE_CHECKING:
-    from support.turns import World
 
 pytestmark = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +17,6 @@ from verdigris.core.errors import ToolMissing
 from verdigris.execution.process import Command, Finished, run
 from verdigris.execution.room import Room, Sandbox, Terms
 from verdigris.sandbox import child
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not child.available().processes, reason="no process table can be made here")
 

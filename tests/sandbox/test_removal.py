@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.warming import until
 from verdigris.sandbox import folders, removal
 from verdigris.sandbox.folders import Folders, sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMMAND = """
 import os, sys

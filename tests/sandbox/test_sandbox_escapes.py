@@ -9,15 +9,13 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from support.cage import Cage
 from verdigris.sandbox.child import Confining
 from verdigris.sandbox.confinement import check_confinement
-
-if TYPE_CHECKING:
-    from support.cage import Cage
 
 WAS = "as it was\n"
 TRIED = """

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.core.errors import ConfinementLost, StorageError
 from verdigris.sandbox import strength
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 

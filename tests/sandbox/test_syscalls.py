@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from support.cage import Cage
 from verdigris.sandbox.syscalls import ways
-
-if TYPE_CHECKING:
-    from support.cage import Cage
 
 
 def test_as_root_every_id_is_there_as_itself(caged: Cage) -> None:

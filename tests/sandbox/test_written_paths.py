@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from support.cage import Cage
 from verdigris.core.paths import PathClass
 from verdigris.sandbox.written_paths import report
-
-if TYPE_CHECKING:
-    from support.cage import Cage
 
 FILES = ("src/a.py", "src/b.py", "src/sub/c.py", "tests/test_a.py", "docs/x.md", "tdd.yaml")
 

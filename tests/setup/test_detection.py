@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -8,9 +8,6 @@ from support.growing import grow, plant
 from verdigris.core.errors import UserError
 from verdigris.core.settings import JUnit, Stack
 from verdigris.setup.detection import detect
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def seen(root: Path, lang: str | None = None) -> list[str]:

@@ -6,8 +6,8 @@ import json
 import os
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,14 +15,8 @@ from support.turns import CONFIG, World
 from verdigris.core.records import Actor
 from verdigris.core.settings import Stack
 from verdigris.sandbox import child
-from verdigris.setup.doctor_checks import check_room, check_stack
+from verdigris.setup.doctor_checks import DoctorFinding, check_room, check_stack
 from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.setup.doctor_checks import DoctorFinding
-
 
 NEEDY = """\
 import os, socket

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from verdigris.core.state import Phase
 from verdigris.setup.initialisation import carry_out, initialise, plan, uninitialise
 from verdigris.storage.config import load
 from verdigris.storage.project import Project, open_project
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PERSON = Actor()
 

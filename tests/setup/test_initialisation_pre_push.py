@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.errors import UserError
 from verdigris.setup.initialisation import EARLIER, plan_hook, remove_hook, write_hook
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

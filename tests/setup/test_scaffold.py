@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +9,6 @@ from verdigris.core.errors import NotARepository, UserError
 from verdigris.languages.registry import beyond_stubs
 from verdigris.setup.scaffold import Scaffold, plan_scaffold, scaffold_languages
 from verdigris.storage.config import decode
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 

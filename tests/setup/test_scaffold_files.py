@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from verdigris.setup.scaffold import plan_scaffold
 from verdigris.setup.scaffold_files import ScaffoldResult, make, undo
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 

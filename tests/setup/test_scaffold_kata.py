@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.core.errors import UserError
 from verdigris.languages.starter import says_nothing
 from verdigris.setup.scaffold import PLACEHOLDER, Kata, read_kata
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 

@@ -3,16 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.core.settings import Stack
 from verdigris.languages.python import starter
 from verdigris.setup.scaffold import find_python
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 

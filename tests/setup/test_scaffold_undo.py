@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -8,9 +8,6 @@ from verdigris.core.records import Actor
 from verdigris.setup.initialisation import uninitialise
 from verdigris.setup.scaffold import plan_scaffold
 from verdigris.setup.scaffold_files import make, undo
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from support.kernel_fixtures import homeless, shallow_calls, world
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["homeless", "shallow_calls", "world"]
 

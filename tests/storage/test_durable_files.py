@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.storage.durable_files import append_line, read_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEADER = {"lines": "ours", "schema": 1}
 

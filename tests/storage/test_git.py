@@ -2,20 +2,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.gitrepo import make_repo
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import replace
-from verdigris.storage.git import store_git
+from verdigris.storage.git import Git, store_git
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.storage.git import Git
 
 MUCH = b"a line\n" * 200_000
 

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from support.gitrepo import GitRepo
 from verdigris.core.errors import StorageError, ToolMissing
 from verdigris.sandbox.child import available
 from verdigris.storage.git import null_ended, null_split, program, store_git, users_git, with_conversion
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots.head_moves import changes_between, clean, list_commit, read_as_checked_out
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
 
 
 def test_the_environment_has_no_say(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.storage import lock
 from verdigris.storage.lock import hold_lock, is_held
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOLDER = """
 import sys, pathlib

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -19,14 +18,10 @@ from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 from verdigris.storage import paths
 from verdigris.storage.paths import CanonicalPath, Disk, FileIdentity, canonical, class_of, links_out
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.write import decide_writes
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
-
 
 CLASSES = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))}, usual)
 TEST = "tests/test_calc.py"

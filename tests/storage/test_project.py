@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verdigris.core.state import Phase
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.person import switch_off
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def opened(root: Path) -> Project:

@@ -2,16 +2,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.errors import NotARepository, StorageError
 from verdigris.storage.repository import Head, find_repository, head, in_progress, linked_worktrees
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

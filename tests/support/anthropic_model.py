@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 Step: TypeAlias = "str | ToolCall | tuple[ToolCall, ...]"
 Script: TypeAlias = "Step | Callable[[Mapping[str, Any]], Step]"

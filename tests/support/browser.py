@@ -5,12 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 import zlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _QUIET = (

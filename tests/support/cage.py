@@ -12,21 +12,17 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.sandbox.child import Confining, try_way
 from verdigris.sandbox.confinement import Confinement, check_confinement
 from verdigris.sandbox.folders import clear
-from verdigris.sandbox.syscalls import enter_namespaces
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from verdigris.sandbox.syscalls import Way
+from verdigris.sandbox.syscalls import Way, enter_namespaces
 
 NOBODY = 65534
 CONFINED = """

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Failure, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
     import pytest
 
     from verdigris.execution.room import Layer
-    from verdigris.storage.project import Project
 
 PASSES_WITH = {
     "tests/test_add.py::test_add": "a + b",

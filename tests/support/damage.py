@@ -7,16 +7,13 @@ import os
 import re
 import shlex
 import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support.cli import FIXED, RED, Cli, Ran, make_cli
 from support.trees import remove_tree
 from verdigris.execution.resident.resident import stop
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 PHASES = ("red", "green", "refactor")
 MOST_MOVES = 12

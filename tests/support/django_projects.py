@@ -11,14 +11,11 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.gitrepo import GitRepo
 from support.kept_tools import fetching_environment, kept_folder
-
-if TYPE_CHECKING:
-    from support.gitrepo import GitRepo
 
 _PACKAGES = ("django==5.2.*", "pytest-django==4.*")
 _FOLDER = kept_folder("test-django", "VERDIGRIS_TEST_DJANGO")

@@ -9,22 +9,18 @@ import ast
 import inspect
 import re
 import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from verdigris.core.events import Event
-from verdigris.core.settings import DriverSettings, Settings, keys_of
+from verdigris.core.settings import DriverSettings, Key, Settings, keys_of
 from verdigris.core.value import is_value
 from verdigris.core.verdict import Kind
 from verdigris.core.verdict.redness import WHY_NOT
 from verdigris.drivers.loop import events as _loop_events  # noqa: F401 - it registers the loop's events
 from verdigris.storage.config.drivers import built_in_sections
 from verdigris.storage.config.file import MOVED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from verdigris.core.settings import Key
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _PLAYED = (

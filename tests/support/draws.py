@@ -8,14 +8,11 @@ examples of properties are fixed as well: by `--hypothesis-seed` in pyproject.to
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DRAWS = "SUITE_DRAWS"
 

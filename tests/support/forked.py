@@ -12,14 +12,12 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import IO, NoReturn
 
 from verdigris.cli import main
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 for name in (
     "cli.group",

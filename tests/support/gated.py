@@ -6,14 +6,11 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from support.anthropic_model import Step, bash, model, use
+from support.anthropic_model import Model, Script, Step, bash, model, use
 from support.claude_code import ClaudeCode, Ran
 from support.cli import Cli, make_cli
-
-if TYPE_CHECKING:
-    from support.anthropic_model import Model, Script
 
 TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 1\n"
 SUB_ID = "tests/test_sub.py::test_sub"

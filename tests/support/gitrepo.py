@@ -8,16 +8,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from support.trees import copy_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PATTERNS = "SUITE_PATTERNS"
 """The variable that names the folder of patterns: repositories that are made once and copied for each test.

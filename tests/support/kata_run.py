@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.drivers.machine import history
@@ -13,9 +13,6 @@ from verdigris.models.roles.context import Material
 from verdigris.models.roles.conversation import begin, edit, say
 from verdigris.models.roles.prompt import Task
 from verdigris.models.roles.teams import MACHINE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KATA = """\
 # String Calculator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.protocol import RunnerCall, Toolset, is_asked, tail
+from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest, Toolset, is_asked, tail
 from verdigris.runners.registry import RunnerKind
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.settings import Stack
-    from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 TOOL = """\
 import pathlib, sys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from verdigris.execution.process import Finished
 from verdigris.execution.process import run as original
 from verdigris.execution.tools import python_call
 
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pytest
-
-    from verdigris.execution.process import Finished
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:

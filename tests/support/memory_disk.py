@@ -10,14 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.sandbox.confinement import mount_tmpfs
 from verdigris.sandbox.syscalls import CLONE_NEWNS, MS_PRIVATE, MS_REC, mount, unshare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ON_DISK = "SUITE_ON_DISK"
 """The variable to set if you want to look at the files of a failed test afterwards."""

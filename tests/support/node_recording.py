@@ -6,15 +6,12 @@ import json
 import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from support.node_tools import RECORDED, node_22, present, project
 from verdigris.runners.node import Jest, NodeTest, Vitest
 from verdigris.runners.node.report import REPORT
-from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
-
-if TYPE_CHECKING:
-    from verdigris.runners.protocol import Runner
+from verdigris.runners.protocol import Runner, RunnerAnswer, RunnerCall, TestRequest
 
 WORKTREE = "/w/project"
 _FRAMES = 6

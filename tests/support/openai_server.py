@@ -12,11 +12,12 @@ import json
 import os.path
 import sys
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from support.openai_steps import (
     Answer,
@@ -38,9 +39,6 @@ from support.openai_steps import (
     unsupported,
 )
 from support.openai_wire import arguments, chunk, deltas, finish, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = [
     "Answer",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 Step: TypeAlias = "str | dict[str, Any] | Answer | Refusal | Stall | Cut | Junk | Slow"
 Script: TypeAlias = "Sequence[Step] | Callable[[Request], Step]"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from support.openai_steps import Answer, Call, Request
+from support.openai_steps import Answer, Call, Request
 
 
 def chunk(request: Request, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:

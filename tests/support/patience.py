@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
 from verdigris.models.remote import RemoteModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from support.prepared_python import DECLINED, start_prepared
 from verdigris.execution.process import Command, Finished, run
-from verdigris.runners.protocol import ReportChannel, RunnerAnswer, TestRequest
+from verdigris.runners.protocol import ReportChannel, Runner, RunnerAnswer, TestRequest
 from verdigris.runners.python import PYTEST, PythonRunner, PythonTool
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.report import TestReport
-    from verdigris.runners.protocol import Runner
 
 NONCE = "5f0c"
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from support.node_tools import Project
 from verdigris.core.paths import PathClass
 from verdigris.core.verdict.redness import judge_red
-
-if TYPE_CHECKING:
-    from support.node_tools import Project
 
 _TESTS = """\
 it("made", () => { expect(new Money(1).format()).toBe("1"); });

@@ -25,14 +25,13 @@ from support.recorded_tool_runs import RECORD, report_ends
 from verdigris.execution.process import Finished
 from verdigris.execution.rooms import RoomTraces
 from verdigris.execution.tools import call, runs
-from verdigris.execution.tools.runs import Ran
+from verdigris.execution.tools.runs import Ran, RunPlace
 from verdigris.runners.reporter.node_watch import REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from verdigris.core.report import TestReport
-    from verdigris.execution.tools.runs import RunPlace
     from verdigris.runners.protocol import RunnerCall
 
 FOLDER = Path(__file__).parent / "runs"

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +20,6 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.value import replace
 from verdigris.execution.tools import call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 RECORD = "VERDIGRIS_RECORD_RUNS"
 _ROOT = "@ROOT@"

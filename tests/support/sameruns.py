@@ -5,22 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.killing import listing
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.execution.rooms import possible
 from verdigris.execution.tools import python_call
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 _NOT_SEEN = frozenset({"tdd.yaml", "talk.jsonl"})
 """Files of our projects that none of their tests reads."""

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from support.cli import Cli, Ran
 from support.gitrepo import make_repo
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SEPARATOR = "\n--- "
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +17,6 @@ from support.turns import World, make_world
 from verdigris.gates.agent_shell.launcher import ENTRY, import_paths
 from verdigris.gates.agent_shell.run import OUTSIDE
 from verdigris.sandbox.folders import clear
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 TDD = """#!/bin/sh
 exec '{python}' -I -S -c "{code}" '{paths}' "$@"

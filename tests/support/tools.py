@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
+from verdigris.runners.protocol import Runner, RunnerAnswer, RunnerCall, TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from verdigris.core.report import TestReport
-    from verdigris.runners.protocol import Runner
 
 
 def execute(

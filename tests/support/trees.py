@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path
 
 
 def walk(folder: str, without: frozenset[str], above: str = "") -> Iterator[tuple[str, str, int]]:

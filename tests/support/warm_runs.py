@@ -25,19 +25,17 @@ import pytest
 from verdigris.checks.foundation import DigestMemory
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
-from verdigris.execution.room import Terms
+from verdigris.execution.room import Room, Terms
 from verdigris.execution.rooms import room
 from verdigris.execution.tools import python_call
 from verdigris.execution.tools.interpreter import _InterpreterQuery
 from verdigris.runners.python import BOOTSTRAP
-from verdigris.runners.reporter.verdigris_reporter.line import Broken
+from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from verdigris.core.report import TestReport
-    from verdigris.execution.room import Room
-    from verdigris.runners.reporter.verdigris_reporter.line import MessageLine
 
 _COLD = python_call._run_in_room
 _ARGV = (sys.executable, str(BOOTSTRAP))

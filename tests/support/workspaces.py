@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from support.gitrepo import GitRepo
 from verdigris.core.paths import PathClass
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots.workspace import Workspace
-
-if TYPE_CHECKING:
-    from support.gitrepo import GitRepo
 
 NOBODY = 65534
 

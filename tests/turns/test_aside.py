@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +21,6 @@ from verdigris.turns.aside import drop, lay_unclaimed_aside, list_displaced_file
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ODD = [
     "with space.py",

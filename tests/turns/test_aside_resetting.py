@@ -1,14 +1,9 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from support.turns import CALC, SUB
+from support.turns import CALC, SUB, World
 from verdigris.core.state import Phase
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_back
-
-if TYPE_CHECKING:
-    from support.turns import World
 
 
 def test_nothing_to_lay_back_is_nothing_done(world: World) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verdigris.core.suite_health import Hindrance
 from verdigris.turns import baseline
 from verdigris.turns.baseline import take_baseline
 from verdigris.turns.next_move import following_move
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SLOW = "import time\n\n\ndef test_slow():\n    time.sleep(30)\n"
 

@@ -1,22 +1,17 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
-from verdigris.core.events import Denied, EditClaim, OracleFrozen, RedsEnded, TestRun, TurnOpened
+from verdigris.core.events import Denied, EditClaim, Event, OracleFrozen, RedsEnded, TestRun, TurnOpened
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.turns.aside import lay_unclaimed_aside
 from verdigris.turns.claim import claim, split_words
 from verdigris.turns.claim_check import Claimed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.events import Event
 
 
 def seen_red(world: World, test_id: str = SUB_ID) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from support.turns import CALC, SUB, SUB_ID, World, make_world
 from verdigris.checks.foundation import came_after
 from verdigris.core.verdict import Kind
 from verdigris.storage.calls import callers
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DAY = 24 * 60 * 60
 

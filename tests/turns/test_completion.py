@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB
+from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World
 from verdigris.core.events import SessionStarted, SuiteCollected
 from verdigris.core.policy.done import find_notes, find_open
 from verdigris.turns.completion import begin_session, gather_work
 from verdigris.turns.person import revise, switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from support.turns import World
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 OTHER = TEST_ADD.replace("add(2, 3) == 5", "add(3, 3) == 6")

@@ -7,12 +7,14 @@ each, and a sixth of the paths of the other phases. With `TDD_DAMAGE=all` in the
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from support.cli import Cli
 from support.damage import (
     FILE_DAMAGES,
     FOLDER_DAMAGES,
@@ -32,12 +34,6 @@ from support.damage import (
 )
 from support.trees import copy_tree, remove_tree
 from verdigris.execution.resident.resident import stop
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from support.cli import Cli
 
 PARTS = 60 if os.environ.get("TDD_DAMAGE") == "all" else 4
 SUB = "tests/test_sub.py::test_sub"

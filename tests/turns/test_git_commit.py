@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from support.turns import World
 from verdigris.core.events import Committed, Committing, NotCommitted
 from verdigris.storage.git import git
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from support.turns import World
 
 BOT = CommitIdentity("Bot", "bot@example.org")
 MESSAGE = "feat: a line\n\n# kept, though it looks like a comment\n\nTDD-Step: 2\n"

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.gitrepo import GitRepo
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, branch_off, make_world
 from verdigris.checks.observation import find_unclaimed
 from verdigris.core.actions import Allow, Deny
@@ -24,11 +25,6 @@ from verdigris.turns.settle import settle
 from verdigris.turns.survey import survey
 from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.write import decide_writes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from support.gitrepo import GitRepo
 
 
 @pytest.fixture

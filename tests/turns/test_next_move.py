@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.prompts import describe_standing
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns.aside import lay_unclaimed_aside, restore, restore_frozen
 from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed
@@ -26,12 +27,6 @@ from verdigris.turns.settle import settle
 from verdigris.turns.stub import Stubbed, write_stubs
 from verdigris.turns.survey import survey
 from verdigris.turns.test_bug import Reported, report_bug
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from verdigris.storage.project import Project
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from verdigris.core.verdict import Kind
 from verdigris.execution.rooms import frozen_layer
 from verdigris.sandbox.child import available
 from verdigris.turns.person import hold_out, release, switch_off, switch_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_off_ends_a_turn_without_a_verdict_and_leaves_the_edits(world: World) -> None:

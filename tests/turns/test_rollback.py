@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support.killing import rehearse
 from support.turns import CALC, TEST_ADD, World
 from verdigris.core.events import PutBack, PuttingBack, Violation
 from verdigris.turns.rollback import put_back
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ADD = "tests/test_add.py"
 PATHS = (ADD, "tests/test_more.py", "conftest.py")

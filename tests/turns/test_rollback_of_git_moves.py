@@ -13,7 +13,7 @@ from support.turns import CALC, MUL, SUB, TEST_ADD, World, make_world
 from verdigris.core.events import Ground, MovingBack, SwitchedOff
 from verdigris.core.records import Actor
 from verdigris.gates.agent_shell import agent_git
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns import rollback
 from verdigris.turns.git import sync
 from verdigris.turns.operation import operation
@@ -22,7 +22,6 @@ from verdigris.turns.tripwire.calls import after_call, before_call
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.storage.project import Project
     from verdigris.turns.tripwire import Tripped
 
 READ_ONLY = "mount --bind tests tests && mount -o remount,ro,bind tests || exit 99\n"

@@ -10,7 +10,7 @@ from support.meanwhile import meanwhile
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_green_world, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, EditClaim, Repair, SuiteRun, TestRun, Violation
-from verdigris.core.report import Status
+from verdigris.core.report import Status, TestReport
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.execution.test_run import execute
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from verdigris.core.report import TestReport
     from verdigris.runners.protocol import TestRequest
     from verdigris.storage.project import Project
 

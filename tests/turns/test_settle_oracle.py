@@ -8,7 +8,6 @@ import py_compile
 import sys
 import sysconfig
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_green_world, make_world
 from verdigris.core.events import PutBack, Violation
@@ -16,13 +15,10 @@ from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns import refactor
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.survey import survey
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 WRONG = CALC + "\n\ndef sub(a, b):\n    return a + b\n"
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +17,6 @@ from verdigris.turns.claim_check import Claimed
 from verdigris.turns.refactor import begin, end
 from verdigris.turns.skip import SkippedTests, skip_blocked
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 

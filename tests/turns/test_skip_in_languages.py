@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -25,16 +25,12 @@ from support.tool_worlds import (
     make_tool_world,
 )
 from support.tools import why_not
+from support.turns import World
 from verdigris.core.actions import Deny
 from verdigris.core.report import Status
 from verdigris.core.verdict import Kind
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.skip import SkippedTests, skip_blocked
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 pytestmark = pytest.mark.slow
 

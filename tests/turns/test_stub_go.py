@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.tool_worlds import GO, GO_CONFIG, make_go_world, make_tool_world
 from support.tools import why_not
+from support.turns import World
 from verdigris.checks.missing_stubs import missing_stubs
 from verdigris.languages.registry import beyond_stubs
 from verdigris.turns.stub import Stubbed, write_stubs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 MONEY_TEST = """\
 package calc

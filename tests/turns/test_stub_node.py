@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.node_tools import installed, present
 from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
+from support.turns import World
 from verdigris.checks.missing_stubs import missing_stubs
 from verdigris.core.verdict import Kind
 from verdigris.languages.registry import beyond_stubs
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.stub import Stubbed, write_stubs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 TYPED = """\
 import { expect, it } from "vitest";

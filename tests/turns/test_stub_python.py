@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,9 +18,6 @@ from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.stub import Stubbed, write_stubs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TEST = """\
 import pytest

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verdigris.setup.initialisation import initialise
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.survey import survey
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PERSON = Actor()
 

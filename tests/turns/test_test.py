@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from verdigris.core.report import RunEnd, Status
 from verdigris.turns.settle import settle
 from verdigris.turns.survey import survey
 from verdigris.turns.test import MOVED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def outcomes(world: World, *words: str) -> dict[str, tuple[str, str | None]]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verdigris.core.state import Phase
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.survey import survey
 from verdigris.turns.test_bug import Reported, close_bug, report_bug
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -29,9 +29,6 @@ from verdigris.turns.claim import claim
 from verdigris.turns.git import sync
 from verdigris.turns.settle import settle
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 

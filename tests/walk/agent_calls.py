@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
@@ -13,9 +13,6 @@ from hypothesis.stateful import rule
 from walk.handwriting import MODULES, expectations, functions, test_file, with_block, with_changed
 from walk.journey import Journey
 from walk.laws import Wrong, gist, is_same_move
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MODULE = st.sampled_from(MODULES)
 PASS = "pass"

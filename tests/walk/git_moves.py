@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from walk.handwriting import has_conflict, resolved
 from walk.journey import MAIN, Journey
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PICK = st.integers(0, 3)
 LINKED = "linked"

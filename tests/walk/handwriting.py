@@ -7,12 +7,9 @@ that is written has a mark of its own, `~17~`, so that it is known wherever it t
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MODULES = ("a", "b")
 _MARK = re.compile(r"~\d+~")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
@@ -20,9 +21,6 @@ from walk.laws import (
     undone_commits,
 )
 from walk.place import Answer, Place, Sight, copy_places, make_place
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 MAIN = "main"
 

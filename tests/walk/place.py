@@ -6,10 +6,11 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from support.cli import Cli, Ran
 from support.forked import _become
@@ -24,9 +25,6 @@ from verdigris.core.records import Actor
 from verdigris.storage.project import open_project
 from verdigris.turns.survey import survey
 from walk.handwriting import MODULES, Hand, marks, test_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NOBODYS = frozenset({".git", "__pycache__", ".pytest_cache"})
 _NEXT = re.compile(r"^next: (.*)$", re.MULTILINE)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.node_tools import present
 from support.tool_worlds import make_tool_world
+from support.turns import World
 from verdigris.checks.liveness.grammar_runs import OpposedTests, oppose
 from verdigris.checks.liveness.judgement import Liveness, describe_unseen
-from verdigris.core.verdict import Kind
+from verdigris.core.verdict import Kind, Verdict
 from verdigris.execution.rooms import frozen_layer
 from verdigris.sandbox.child import available
 from verdigris.turns import refactor
 from verdigris.turns.settle import Settlement
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
-    from verdigris.core.verdict import Verdict
 
 CONFIG = "stacks:\n  - {root: ., language: node, runner: node-test}\n"
 STUB = 'exports.f = () => { throw new Error("STUB:TDD"); };\n'

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cli import Cli, Ran
 from support.forked import start_forked
 from support.small_histories import ADD, SUB, TEST_SUB, add_commit, begin
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ZERO = "0" * 40
 

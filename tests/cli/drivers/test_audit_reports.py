@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,9 +14,6 @@ from verdigris.cli.drivers.audit import ReportFiles, show_command, write_reports
 from verdigris.core.errors import StorageError, UserError
 from verdigris.drivers.audit.report import read_report, render_report
 from verdigris.views.audit.formats import FORMATS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 

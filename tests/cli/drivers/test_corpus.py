@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support.cli import FIXED, RED, Cli
 from support.late_imports import needs
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 TEST = "tests/test_sub.py"

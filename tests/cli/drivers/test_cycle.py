@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from support.cli import Cli, Ran
 from support.cycles import CODE, PLAN, PLAN_PATH, SMALLER, SPEC, SPEC_PATH, STUB, TEST_PATH, TESTS
 from support.turns import CALC
-
-if TYPE_CHECKING:
-    from support.cli import Cli, Ran
 
 
 @pytest.fixture

@@ -1,18 +1,13 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
-from support.forked import start_forked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.cli import Cli
-    from support.forked import ForkedProcess
+from support.cli import Cli
+from support.forked import ForkedProcess, start_forked
 
 
 def test_a_program_is_made_checked_and_chosen(bare_cli: Cli) -> None:

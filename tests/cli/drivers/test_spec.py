@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from support.cli import Cli
+from support.cli import Cli
 
 SPEC = "# S\n### Requirement: Add\n#### Scenario: Two numbers\n- THEN the sum\n"
 

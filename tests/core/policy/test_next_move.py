@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -57,10 +58,6 @@ from verdigris.core.turn_events import (
     settled_event,
 )
 from verdigris.core.verdict import Kind, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 SOURCE, OLD = "src/a.py", "tests/test_old.py"
 TESTS = {"tests/test_a.py::test_a": "tests/test_a.py", "tests/test_b.py::test_b": "tests/test_b.py"}

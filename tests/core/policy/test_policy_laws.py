@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -26,9 +26,6 @@ from verdigris.core.turn_events import (
     settled_event,
 )
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SOURCES = ("src/a.py", "src/b.py")
 TESTS = ("tests/test_a.py::test_x", "tests/test_b.py::test_y")

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import random
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from verdigris.core.report import TestUse
-from verdigris.core.reuse import plan_rerun
+from verdigris.core.reuse import Rerun, plan_rerun
 from verdigris.core.reuse.facts import ModuleDelta, ModuleWords, RunRecord, TreeChange
 from verdigris.languages.python.module_delta import compare_modules, module_words, name_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from verdigris.core.reuse import Rerun
 
 SOURCE, TESTS = "calc.py", "test_calc.py"
 CALM = ModuleWords({}, frozenset())

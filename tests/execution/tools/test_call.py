@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,7 +14,7 @@ from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
 from support.tools import skip_where_maven_cannot, why_not
 from support.turns import CALC, TEST_SUB, make_world
 from verdigris.core.errors import ToolMissing
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.settings import JUnit, Stack
 from verdigris.execution.test_run import collect, execute
 from verdigris.execution.tools.registry import find_tool, tool_of
@@ -23,9 +22,6 @@ from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.junit import JUnitRunner
 from verdigris.runners.node import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import TestRequest
-
-if TYPE_CHECKING:
-    from verdigris.core.report import TestReport
 
 
 def statuses(report: TestReport) -> dict[str, Status]:

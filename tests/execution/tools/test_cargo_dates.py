@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support.gitrepo import make_repo
 from support.turns import World
 from verdigris.core.records import Actor
 from verdigris.execution.tools.cargo import Built, date_build, misdated_paths, read_record, write_record
 from verdigris.setup.initialisation import initialise
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOUR = 3600 * 10**9
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +18,8 @@ from support.tool_worlds import (
     play,
 )
 from support.tools import why_not
+from support.turns import World
 from verdigris.core.report import Status
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 WHY_NOT = why_not("cargo", "--version")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]

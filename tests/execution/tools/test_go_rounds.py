@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.tool_worlds import GO, GO_CONFIG, GO_STUB, GO_SUB, GO_TEST, Round, make_go_world, play
 from support.tools import why_not
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
+from support.turns import World
 
 WHY_NOT = why_not("go", "version")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]

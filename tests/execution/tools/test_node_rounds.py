@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,13 +17,9 @@ from support.tool_worlds import (
     make_tool_world,
     play,
 )
+from support.turns import World
 from verdigris.core.verdict import Kind
 from verdigris.turns.claim_check import Claimed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 pytestmark = pytest.mark.slow
 CALC = NODE["src/calc.js"]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.node_tools import present
 from support.tool_worlds import make_tool_world
+from support.turns import World
 from verdigris.core.verdict import Kind
 from verdigris.turns import refactor
 from verdigris.turns.settle import Settlement
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 CONFIG = "strikes: 9\nuncovered: block\nstacks:\n  - {root: ., language: node, runner: node-test}\n"
 ADD = "exports.add = (a, b) => a + b;\n"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support.turns import make_world
 from verdigris.execution.rooms import RoomEquipment
 from verdigris.execution.tools.runs import RunPlace, cache_folder, run_in_room, take_reports
 from verdigris.runners.protocol import RunnerCall
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_reports_are_regular_files_and_are_taken_away(tmp_path: Path) -> None:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.node_tools import installed, present
 from support.tool_worlds import NODE, RUST, RUST_STUB, RUST_SUB, RUST_TEST, make_tool_world
 from support.tools import why_not
-from support.turns import CALC, SUB, TEST_ADD, TEST_SUB
+from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World
 from verdigris.core.report import Status
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 WHY_NOT = why_not("cargo", "--version")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.node_tools import RECORDED, installed, node_22, present
 from support.tool_worlds import NODE_CONFIG, make_tool_world
+from support.turns import World
 from support.warming import ended, folders, until
-from verdigris.core.report import RunEnd, Status
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.test_run import run_request
 from verdigris.execution.tools import warm_vitest
 from verdigris.execution.tools.warm_vitest import run_in_resident
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox import child
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.turns import World
-    from verdigris.core.report import TestReport
 
 pytestmark = [
     pytest.mark.slow,

@@ -6,15 +6,11 @@ import errno
 import os
 import pty
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
-from support.shelled import SOURCE, TEST
+from support.shelled import SOURCE, TEST, Shelled
 from verdigris.storage.calls import open_calls
-
-if TYPE_CHECKING:
-    from support.shelled import Shelled
 
 WRITES = {
     "redirect": "echo 1 >> {path}",

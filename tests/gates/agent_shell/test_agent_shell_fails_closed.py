@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,9 +13,6 @@ from support.shelled import Shelled, shell_of
 from verdigris.core.events import WeakerAccepted
 from verdigris.gates.agent_shell.confinement import NAME
 from verdigris.sandbox import strength
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NONE_LEFT = "echo 0 > /proc/sys/user/max_user_namespaces; echo 0 > /proc/sys/user/max_mnt_namespaces"
 NEW_CARD = "mkdir -p .git/worktrees/ghost; rmdir .git/worktrees/ghost"

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.cage import Done
 from support.shelled import SOURCE, Shelled, case, shelled
 from verdigris.core.events import EditClaim, Violation
 from verdigris.storage.calls.callers import note_session
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.cage import Done
 
 MODULE = "src/module.py"
 ID = "tests/test_module.py::test_value"

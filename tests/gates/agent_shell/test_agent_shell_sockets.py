@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cage import NOBODY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.shelled import Shelled
+from support.shelled import Shelled
 
 SPEAK = """
 import socket, sys

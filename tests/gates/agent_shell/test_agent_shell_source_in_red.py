@@ -6,9 +6,9 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,9 +18,6 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.storage.project import open_project
 from verdigris.turns.tripwire.calls import before_call
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MODULE = "src/module.py"
 ID = "tests/test_module.py::test_value"

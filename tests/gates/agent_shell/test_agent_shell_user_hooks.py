@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from support.shelled import SOURCE
-
-if TYPE_CHECKING:
-    from support.shelled import Shelled
+from support.shelled import SOURCE, Shelled
 
 
 def test_what_stopped_a_users_hook_is_explained_and_its_word_stands(one: Shelled) -> None:

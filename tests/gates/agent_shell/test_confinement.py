@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from support.turns import World
 from verdigris.core.confinement.toolchains import VARIABLES
 from verdigris.core.events import Denied, SwitchedOff
 from verdigris.gates.agent_shell import confinement
@@ -16,12 +18,6 @@ from verdigris.gates.agent_shell.places import FILES, FOLDERS, TEMPORARY_VARIABL
 from verdigris.gates.agent_shell.protection import protection
 from verdigris.sandbox.child import available
 from verdigris.sandbox.syscalls import ways
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from support.turns import World
 
 
 def in_child(work: Callable[[], None]) -> int:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shutil
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.shelled import Shelled
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from support.shelled import Shelled
 
 
 @pytest.mark.parametrize("name", ["commondir", "config.worktree"])

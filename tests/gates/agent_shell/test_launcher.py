@@ -1,12 +1,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from verdigris.gates.agent_shell.launcher import real_path
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_real_path_is_the_one_that_the_library_finds(tmp_path: Path) -> None:

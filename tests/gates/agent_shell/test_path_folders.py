@@ -6,19 +6,14 @@ import os
 import subprocess
 import time
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from support.shelled import case, shelled
+from support.cage import Done
+from support.shelled import Shelled, case, shelled
 from verdigris.storage.calls.path_folders import PathFolders, guarded_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.cage import Done
-    from support.shelled import Shelled
 
 WHEEL = "greet-1-py3-none-any.whl"
 CONTENTS = {

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 
 from support.gitrepo import make_repo
 from support.hooks import Client
+from support.turns import World
 from verdigris.gates.agent_shell import places
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.turns import World
 
 
 @pytest.fixture

@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.cage import NOBODY
+from support.shelled import Shelled
+from support.turns import World
 from verdigris.gates.agent_shell import git_regions, places
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.shelled import Shelled
-    from support.turns import World
-
 
 REFUSED = {
     "start-up file of a shell": "echo x >> ~/.bashrc",

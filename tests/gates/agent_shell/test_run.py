@@ -8,17 +8,14 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.shelled import Shelled
 from verdigris.gates.agent_shell import confinement
 from verdigris.gates.agent_shell.launcher import write_launcher
 from verdigris.storage.calls import call_records, open_calls
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from support.shelled import Shelled
 
 
 def until(happened: object) -> None:

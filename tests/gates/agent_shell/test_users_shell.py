@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
 
+from support.shelled import Shelled
 from verdigris.gates.agent_shell.users_shell import HOOKS
-
-if TYPE_CHECKING:
-    from support.shelled import Shelled
 
 SLOW = {"contextlib", "pathlib", "re", "shlex", "subprocess", "typing"}
 OURS, OURS_AS_A_HOOK = "echo y >> tdd.yaml", {"CLAUDE_PROJECT_DIR": "x"}

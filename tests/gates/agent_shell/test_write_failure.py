@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from support.shelled import Shelled
 from verdigris.gates.agent_shell.confinement import HOLE, READONLY
 from verdigris.gates.agent_shell.write_failure import explanation
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.shelled import Shelled
 
 LINE = (
     "[tdd] {0} is read-only in an agent's shell; "

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from support.turns import World
 from verdigris.gates.calls import PASS, HookCall, Manner, Moment, Reply
 from verdigris.gates.clients import registry
 from verdigris.gates.clients.registry import Client, Surroundings
 from verdigris.gates.gate import answer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 pytestmark = pytest.mark.usefixtures("scribe")
 NAMES = (*registry.BUILT_IN, "scribe")

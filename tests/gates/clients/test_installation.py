@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 
-from support.cli import make_cli
+from support.cli import Cli, make_cli
 from support.hooks import Client
+from support.turns import World
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
 from verdigris.gates.clients.claude.client import CLIENT
 from verdigris.gates.clients.claude.cycle_files import SKILL, cycle_files
 from verdigris.gates.clients.installation import install_cycle_files, remove_cycle_files
 from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.cli import Cli
-    from support.turns import World
 
 CODER = ".claude/agents/tdd-coder.md"
 

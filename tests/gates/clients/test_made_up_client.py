@@ -6,13 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 from gates.hooks import ENTRY
+from support.turns import World
 from verdigris.gates.agent_shell.launcher import PATHS, import_paths
-
-if TYPE_CHECKING:
-    from support.turns import World
 
 
 def ask(world: World, scribe: tuple[str, ...], event: str = "about to", **said: str) -> str:

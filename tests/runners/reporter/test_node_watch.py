@@ -6,14 +6,11 @@ import json
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.runners.reporter import node_watch
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 START = '{"n":0,"kind":"start","tool":"vitest"}'
 

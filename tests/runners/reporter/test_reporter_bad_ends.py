@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import venv
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.pyproject import PyProject
 from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport
-from verdigris.runners.python import PYTEST, UNITTEST
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.runners.python import PythonTool
+from verdigris.runners.python import PYTEST, UNITTEST, PythonTool
 
 PASSING = "def test_first(): pass\n"
 

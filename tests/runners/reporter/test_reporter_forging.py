@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.pyproject import PyProject
-from verdigris.core.report import Status
+from verdigris.core.report import Status, TestReport
 from verdigris.core.verdict import Before, TrialFacts, judge
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 TEST = "import calc\n\n\ndef test_add():\n    assert calc.add(2, 3) == 5\n"
 ID = "test_calc.py::test_add"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from verdigris.core.settings import Settings, Stack
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 from verdigris.storage.config.stacks import layout, layouts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_src_is_the_source_root(tmp_path: Path) -> None:

@@ -7,16 +7,14 @@ import fcntl
 import os
 import signal
 import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from verdigris.storage.log import files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 CALLS = [
     (fcntl, "flock"),

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from verdigris.core.records import CHECKPOINT, REPAIRED, Draft, Record
 from verdigris.storage.log.log import Log
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ACTOR = {"role": "tester", "context": "c1", "client": "pytest"}
 

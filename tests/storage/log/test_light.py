@@ -16,13 +16,12 @@ import pytest
 import verdigris
 from storage.log import children
 from storage.log.children import at_call, deaths, die, fail, outcome, start
-from storage.log.tally import ACTOR, draft, filled, lines, numbers, open_log, put_lines, repair_draft
+from storage.log.tally import ACTOR, Tally, draft, filled, lines, numbers, open_log, put_lines, repair_draft
 from verdigris.core.records import Record, flatten
 from verdigris.storage.log import light
 from verdigris.storage.log.lines import encode, parse
 
 if TYPE_CHECKING:
-    from storage.log.tally import Tally
     from verdigris.storage.log.log import Log
 
 ENVELOPE: dict[str, Any] = {"worktree": "main", "branch": "trunk", "actor": ACTOR, "v": 1}

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
@@ -32,10 +32,6 @@ from verdigris.storage.log.lines import (
     render,
 )
 from verdigris.storage.log.log import chain_batch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 texts = st.lists(st.binary(max_size=12).map(lambda text: text.replace(b"\n", b" ")), max_size=12)
 blocks = st.integers(1, 20)

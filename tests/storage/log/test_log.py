@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +14,6 @@ from verdigris.core.records import GENESIS, Draft, Record, Schema
 from verdigris.storage.log import light
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.log import Log
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-    from typing import Any
 
 
 def test_a_missing_log_is_the_initial_state_and_is_not_made_by_reading(tmp_path: Path) -> None:

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from storage.log.tally import draft, lines, open_log
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def kinds(control: Path) -> str:

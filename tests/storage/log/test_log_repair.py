@@ -2,22 +2,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from storage.log.children import at_call, deaths, fail
-from storage.log.tally import ACTOR, draft, filled, lines, numbers, open_log, put_lines, repair_draft
+from storage.log.tally import ACTOR, Tally, draft, filled, lines, numbers, open_log, put_lines, repair_draft
 from verdigris.core.errors import StorageError
-from verdigris.storage.log.log import Repaired
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from storage.log.tally import Tally
-    from verdigris.storage.log.log import Log
+from verdigris.storage.log.log import Log, Repaired
 
 
 def edit(line: bytes) -> bytes:

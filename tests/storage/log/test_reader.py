@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -12,13 +11,10 @@ from hypothesis import strategies as st
 from storage.log.children import bytes_read, outcome, start
 from storage.log.tally import Tally, TallyFolding, draft, filled, lines, numbers, open_log, put_lines
 from verdigris.core.errors import LogDamaged, StorageError
-from verdigris.core.records import Schema
+from verdigris.core.records import Record, Schema
 from verdigris.storage.log import lines as blocks
 from verdigris.storage.log import reader
 from verdigris.storage.log.log import Log
-
-if TYPE_CHECKING:
-    from verdigris.core.records import Record
 
 
 @pytest.fixture(scope="module")

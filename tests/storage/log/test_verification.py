@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +15,6 @@ from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import EMPTY, LogHead, encode, head_after, parse, render
 from verdigris.storage.log.log import Log, chain_batch
 from verdigris.storage.log.verification import ChainScan, FoldReplay, LogFault, Verification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def found(log: Log[Tally]) -> str:

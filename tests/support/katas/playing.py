@@ -7,17 +7,13 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from support.cli import Cli, Ran
 from support.gitrepo import GitRepo
 from support.katas import recorded_run
-from support.katas.script import served
+from support.katas.script import Script, served
 from support.openai_server import serving
 from verdigris.models.roles.teams import MACHINE
-
-if TYPE_CHECKING:
-    from support.katas.script import Script
 
 STRING_CALCULATOR = recorded_run.KATA
 BOWLING_GAME = Path(__file__).with_name("bowling_game.md")

@@ -6,21 +6,16 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from support.cli import DEAF_TO, TDD
 from support.katas import leap_year_unittest, recorded_run, shipping_unittest, string_calculator_python
 from support.katas.script import served
-from support.openai_server import serving
+from support.openai_server import Script, serving
 from verdigris.core.records import Actor
 from verdigris.drivers.demo import play as kata
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from support.openai_server import Script
 
 
 @dataclass(frozen=True, slots=True)

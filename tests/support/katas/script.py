@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from support.openai_steps import Request
 from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
-from verdigris.models.roles import read_prompts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from support.openai_steps import Request
-    from verdigris.models.roles import Role
+from verdigris.models.roles import Role, read_prompts
 
 _ASKED = read_prompts("answer")["first question"]
 _TASK = re.compile(r"You are the (\w+), in step (\d+)\.")

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from support.machines import edit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from support.openai_server import Request, Step
+from support.openai_server import Request, Step
 
 _SMALL, _LARGE = "SHIPPING#costs/a-small-order", "SHIPPING#costs/a-large-order"
 _PLAN = f"""\

@@ -6,22 +6,17 @@ All that Verdigris has to know of it stands in this folder; an entry point leads
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from verdigris.core.languages import STUB_MARK, Facts
 from verdigris.core.settings import Stack
 from verdigris.languages.assertions import Assertion, TestFile
 from verdigris.languages.conventions import Usual, any_of, anywhere
 from verdigris.languages.findings import IdMark, StubFinding, WrittenTest
-from verdigris.languages.folders import FoundStacks, folders_with
+from verdigris.languages.folders import Folder, FoundStacks, folders_with
 from verdigris.languages.protocol import Language
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
-
-    from verdigris.languages.folders import Folder
 
 _CHECK = re.compile(r"check (\w+) = (.+)")
 _MARK = re.compile(r"\? @tdd-id: (\S+)")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,10 +23,6 @@ from verdigris.turns.tripwire import Pending, recall
 from verdigris.turns.tripwire.authors import Window, share
 from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.tripwire.strays import Strays
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 EDIT = CALC + SUB
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,18 +15,12 @@ from verdigris.core.state import Phase
 from verdigris.languages.folders import make_folders
 from verdigris.sandbox.folders import clear
 from verdigris.storage import stat_cache
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.rollback import put_back
 from verdigris.turns.survey import survey
-from verdigris.turns.tripwire import calls, has_changed, judgement
+from verdigris.turns.tripwire import Tripped, calls, has_changed, judgement
 from verdigris.turns.tripwire.calls import after_call, before_call
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from verdigris.storage.project import Project
-    from verdigris.turns.tripwire import Tripped
 
 STUB = "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n"
 PYPROJECT = "[project]\nname = 'calc'\n\n[tool.pytest.ini_options]\naddopts = '-q'\n"

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.hooks import Client
-from support.turns import SUB, SUB_ID, TEST_SUB
+from support.turns import SUB, SUB_ID, TEST_SUB, World
 from verdigris.core.events import Denied, EditClaim
 from verdigris.core.state import Phase
 from verdigris.gates.clients.claude.quick import PREFIX
-
-if TYPE_CHECKING:
-    from support.turns import World
 
 STUB = "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -23,10 +24,6 @@ from support.turns import CALC, World
 from verdigris.core.events import TestBug
 from verdigris.core.records import Actor
 from verdigris.turns.settle import settle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture

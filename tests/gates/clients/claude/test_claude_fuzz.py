@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support.turns import SUB_ID, TEST_SUB, make_world
+from support.turns import SUB_ID, TEST_SUB, World, make_world
 from verdigris.gates.clients.claude.client import CLIENT
 from verdigris.gates.clients.claude.quick import OWN, PREFIX, READERS, SHELLS
 from verdigris.gates.gate import answer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 PAYLOADS, SEEDS = 20_000, 4
 LIKE_REAL = 0.1

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from support.hooks import Client
-from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB
+from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World
 from support.unconfined import without_sandbox
 from verdigris.core.events import (
     Accepted,
@@ -33,11 +34,6 @@ from verdigris.turns.person import revise
 from verdigris.turns.refactor import begin, end
 from verdigris.turns.survey import survey
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from support.turns import World
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -18,9 +18,6 @@ from verdigris.turns.next_move import following_move
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.survey import survey
 from verdigris.turns.test import run_tests
-
-if TYPE_CHECKING:
-    from typing import Any
 
 MUL_TEST = "import calc\n\n\ndef test_mul():\n    assert calc.mul(5, 3) == 15\n"
 MUL_ID = "tests/test_mul.py::test_mul"

@@ -2,21 +2,17 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from support.turns import World
 from verdigris.core.errors import UserError
 from verdigris.core.events import GateInstalled
 from verdigris.gates.agent_shell.launcher import HOOK_ENTRY, interpreter
 from verdigris.gates.clients.claude.install import confine, install, uninstall
 from verdigris.gates.clients.claude.quick import LOCAL, PREFIX
 from verdigris.gates.clients.claude.settings import HOOKS, SHARED, command, with_hooks, without_hooks
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 THEIRS = {
     "permissions": {"allow": ["Bash(ls:*)"]},

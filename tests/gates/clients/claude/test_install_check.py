@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.small_disk import fill_disk, small_disk
-from support.turns import make_world
+from support.turns import World, make_world
 from verdigris.gates.clients.claude.install import check, install
 from verdigris.gates.clients.claude.quick import LOCAL
 from verdigris.gates.clients.claude.settings import SHARED
@@ -14,7 +14,6 @@ from verdigris.gates.clients.claude.settings import SHARED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from support.turns import World
     from verdigris.setup.doctor_checks import DoctorFinding
 
 

@@ -4,15 +4,11 @@ import importlib.util
 import os
 import py_compile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.pyproject import PyProject
-from verdigris.core.report import Status
-
-if TYPE_CHECKING:
-    from verdigris.core.report import TestReport
+from verdigris.core.report import Status, TestReport
 
 CACHING = {"PYTHONDONTWRITEBYTECODE": ""}
 SECOND = 1_700_000_000

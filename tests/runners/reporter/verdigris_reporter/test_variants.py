@@ -5,25 +5,21 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from support.interpreters import with_pytest
 from support.pyproject import PyProject, channel_of
 from verdigris.checks.liveness.judgement import LivenessFindings, judge_runs
-from verdigris.core.report import RunEnd
+from verdigris.core.report import RunEnd, TestReport
 from verdigris.languages.python.liveness.probes import plan
 from verdigris.languages.tracing import RunSet, shuffle_runs
 from verdigris.runners.protocol import ReportChannel, RequestedRuns, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.python import PYTEST, PythonRunner
 from verdigris.runners.python.report import parse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
 
 TEST = """
     import pytest
