@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from verdigris.cli.init import scaffold_lines, scaffolded_lines
+from verdigris.cli.init import scaffold_plan, scaffolded_lines
 from verdigris.cli.uninit import undone_lines
 from verdigris.core.settings import Settings
 from verdigris.setup.initialisation import Initialised
@@ -27,7 +27,7 @@ ADDED = Scaffold(
 
 
 def test_what_stays_is_told_beside_what_is_written() -> None:
-    assert [line.text for line in scaffold_lines(ADDED)] == [
+    assert list(scaffold_plan(ADDED)) == [
         "note: something else",
         "will write kata.md",
         ".gitignore is there and stays as it is",

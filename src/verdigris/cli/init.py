@@ -110,7 +110,7 @@ def _set_up(lang: str | None, asked: Additions, *, yes: bool) -> int:
 def _scaffold(scaffold: Scaffold, asked: Additions, *, yes: bool) -> int:
     from verdigris.setup.scaffold_files import make
 
-    show([*scaffold_lines(scaffold), *asked_lines(asked)], err=True)
+    show([*map(Line, scaffold_plan(scaffold)), *asked_lines(asked)], err=True)
     if not _ask_person(yes=yes or not (scaffold.changes or asked.any)):
         return 1
     made = make(scaffold, PERSON)
@@ -149,7 +149,12 @@ def _install(asked: Additions) -> Iterator[Line]:
         return
     here = project()
     for client in asked.agents:
-        yield gate_line(client, client.install(here, team=asked.team))
+        written = " and ".join(client.install(here, team=asked.team))
+        yield Line(
+            f"{client.title} is connected by {written}; restart it"
+            if written
+            else f"{client.title} is connected already"
+        )
         if asked.plays:
             from verdigris.gates.clients.installation import install_cycle_files
 
@@ -229,17 +234,7 @@ def cycle_lines(client: Client, files: CycleFiles) -> Iterator[Line]:
         yield Line(f"{client.title} has its files for the cycle already")
 
 
-def gate_line(client: Client, written: Sequence[str]) -> Line:
-    if not written:
-        return Line(f"{client.title} is connected already")
-    return Line(f"{client.title} is connected by {' and '.join(written)}; restart it")
-
-
-def scaffold_lines(scaffold: Scaffold) -> list[Line]:
-    return [Line(text) for text in _describe_plan(scaffold)]
-
-
-def _describe_plan(scaffold: Scaffold) -> Iterator[str]:
+def scaffold_plan(scaffold: Scaffold) -> Iterator[str]:
     if scaffold.makes_repository:
         yield f"will make a git repository in {scaffold.root}"
     yield from (f"note: {note}" for note in scaffold.notes)

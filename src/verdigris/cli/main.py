@@ -97,17 +97,15 @@ def _with_head_start(argv: list[str]) -> int:
 
 def _run_command(argv: list[str]) -> int:
     try:
-        code = _plain_test(argv[1:]) if argv[:1] == ["test"] else None
+        code = None
+        if argv[:1] == ["test"]:
+            from verdigris.cli.testing import run_plain
+
+            code = run_plain(argv[1:])
         return _by_click(argv) if code is None else code
     except KeyboardInterrupt:
         _say("interrupted", "the next command finishes or undoes what was under way")
         return INTERRUPTED
-
-
-def _plain_test(words: list[str]) -> int | None:
-    from verdigris.cli.testing import run_plain
-
-    return run_plain(words)
 
 
 def _by_click(argv: list[str]) -> int:

@@ -11,7 +11,8 @@ from verdigris.core.errors import NotConfigured
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator
+    from pathlib import Path
 
     from verdigris.setup.initialisation import Removed
     from verdigris.setup.scaffold_files import RemovedScaffold
@@ -30,23 +31,6 @@ def removed_lines(removed: Removed) -> list[Line]:
             what = "there was no tdd.yaml"
     head = "Verdigris is no longer set up here" if removed.was_configured else "Verdigris was not set up here"
     return [Line(f"{head}; {what}; the log stays")]
-
-
-def leftover_lines(found: Iterable[tuple[str, str]]) -> list[Line]:
-    """What goes, and what stays with the reason."""
-    return [Line(f"kept {what}: {why}" if why else f"will remove {what}") for what, why in found]
-
-
-def gate_removed_lines(taken_out: Mapping[str, Sequence[str]]) -> list[Line]:
-    return [
-        Line(f"{title} is disconnected: its hooks are taken out of {' and '.join(files)}")
-        for title, files in taken_out.items()
-        if files
-    ]
-
-
-def cycle_removed_lines(files: Sequence[str]) -> list[Line]:
-    return [Line(f"the cycle's files are as they were before: {' '.join(files)}")] if files else []
 
 
 def undone_lines(undone: RemovedScaffold) -> list[Line]:
@@ -69,59 +53,44 @@ def command(*, force: bool) -> int:
     removed where your branch has all of its commits, and a program's worktree where it holds no changes. The
     log stays, and so does the git repository.
     """
-    from verdigris.setup.initialisation import uninitialise
+    from verdigris.setup.initialisation import remove_hook, uninitialise
     from verdigris.setup.scaffold_files import undo
+    from verdigris.storage.repository import find_repository
 
-    _remove_leftovers()
-    played = _remove_cycle_files()
-    taken_out = _uninstall_clients()
+    root = find_repository(here()).root
+    _remove_leftovers(root)
+    disconnected = list(_disconnect_agents())
     undone = undo(here())
     removed = uninitialise(here(), PERSON, force=force)
-    show([*removed_lines(removed), *undone_lines(undone), *gate_removed_lines(taken_out)])
-    show(cycle_removed_lines(played))
-    show(_remove_pre_push())
+    show([*removed_lines(removed), *undone_lines(undone), *disconnected])
+    if (hook := remove_hook(root)) is not None:
+        show([Line(f"the hook {hook} is as it was before `tdd init --pre-push`")])
     return 0
 
 
-def _remove_pre_push() -> list[Line]:
-    from verdigris.setup.initialisation import remove_hook
-    from verdigris.storage.repository import find_repository
-
-    removed = remove_hook(find_repository(here()).root)
-    return [] if removed is None else [Line(f"the hook {removed} is as it was before `tdd init --pre-push`")]
-
-
-def _remove_leftovers() -> None:
+def _remove_leftovers(root: Path) -> None:
     """Shown before anything is done; nothing goes that is nowhere else."""
     from verdigris.drivers.loop.branches import work
     from verdigris.drivers.machine import open_machine
     from verdigris.drivers.private_worktree import remove_leftovers
-    from verdigris.storage.repository import find_repository
 
-    root = find_repository(here()).root
-    found = (*open_machine.leftovers(root), *work.leftovers(root))
-    show(leftover_lines((one.what, one.kept) for one in found))
-    remove_leftovers(root, found)
+    left = (*open_machine.leftovers(root), *work.leftovers(root))
+    show([Line(f"kept {one.what}: {one.kept}" if one.kept else f"will remove {one.what}") for one in left])
+    remove_leftovers(root, left)
 
 
-def _remove_cycle_files() -> tuple[str, ...]:
-    """Before the gates: what is left of an agent's folder goes with those."""
+def _disconnect_agents() -> Iterator[Line]:
+    """The cycle's files before the gates: what is left of an agent's folder goes with those."""
     from verdigris.gates.clients.installation import remove_cycle_files
     from verdigris.gates.clients.registry import clients
 
     try:
-        here = project()
+        opened = project()
     except NotConfigured:
-        return ()
-    return tuple(path for client in clients() for path in remove_cycle_files(here, client))
-
-
-def _uninstall_clients() -> dict[str, tuple[str, ...]]:
-    """The files from which each client's hooks were taken, by the name that people call it."""
-    from verdigris.gates.clients.registry import clients
-
-    try:
-        here = project()
-    except NotConfigured:
-        return {}
-    return {client.title: client.uninstall(here) for client in clients()}
+        return
+    played = [path for client in clients() for path in remove_cycle_files(opened, client)]
+    for client in clients():
+        if files := client.uninstall(opened):
+            yield Line(f"{client.title} is disconnected: its hooks are taken out of {' and '.join(files)}")
+    if played:
+        yield Line(f"the cycle's files are as they were before: {' '.join(played)}")

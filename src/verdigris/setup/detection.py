@@ -55,11 +55,7 @@ def _of_language(stacks: list[Stack], language: str) -> tuple[Stack, ...]:
     if not found and (runner := language_named(language).bare_runner) is not None:
         return (Stack(language=language, runner=runner),)
     if not found:
-        write = f"write tdd.yaml with `runner: {_any_tool()}` (`tdd help configuration`)"
+        described = next(kind.name for kind in built_in() if kind.has_templates)
+        write = f"write tdd.yaml with `runner: {described}` (`tdd help configuration`)"
         raise UserError(f"no test tool of {language} is found here.", hint=f"{write}, then `tdd init` again")
     return found
-
-
-def _any_tool() -> str:
-    """The runner of tools that `tdd.yaml` itself describes."""
-    return next(kind.name for kind in built_in() if kind.has_templates)

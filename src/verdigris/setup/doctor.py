@@ -13,13 +13,7 @@ from verdigris.core.records import Actor, from_json
 from verdigris.core.settings import Settings
 from verdigris.execution.resident.resident import running
 from verdigris.setup.detection import detect
-from verdigris.setup.doctor_checks import (
-    DoctorFinding,
-    check_git,
-    check_room,
-    check_stack,
-    failure,
-)
+from verdigris.setup.doctor_checks import DoctorFinding, check_git, check_room, check_stack, failure
 from verdigris.setup.initialisation import has_tests
 from verdigris.setup.safeguards import check_sandbox
 from verdigris.storage.config import load
@@ -64,7 +58,9 @@ def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None
     yield finding
     for stack in settings.stacks:
         yield from check_stack(repo.root, stack)
-    yield from _warm(repo)
+    if names := running(str(repo.private)):
+        what = f"loaded for the next `tdd test`: {', '.join(names)}; `tdd off` ends that"
+        yield DoctorFinding("warm", "ok", what)
     if finding.level != "fail" and broken is None:
         project = _project(repo, log, actor, settings)
         yield from _tests(project, progress) if project else ()
@@ -79,13 +75,6 @@ def _repository(repo: Repository, branch: str | None) -> DoctorFinding:
             "repository", "warn", f"{where}; a {unfinished} is in progress: nothing can be claimed", fix
         )
     return DoctorFinding("repository", "ok", where)
-
-
-def _warm(repo: Repository) -> Iterator[DoctorFinding]:
-    if names := running(str(repo.private)):
-        yield DoctorFinding(
-            "warm", "ok", f"loaded for the next `tdd test`: {', '.join(names)}; `tdd off` ends that"
-        )
 
 
 def _disk(repo: Repository) -> DoctorFinding:

@@ -9,11 +9,11 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.errors import StorageError, UserError
-from verdigris.core.events import Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
+from verdigris.core.events import Configured, Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
 from verdigris.core.paths import Classes, PathClass
 from verdigris.core.records import Actor, from_json
 from verdigris.core.settings import Settings, Stack
-from verdigris.core.state import Phase, State, WorktreeState
+from verdigris.core.state import Phase, State
 from verdigris.core.value import replace, value
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
@@ -109,7 +109,8 @@ def carry_out(plan: InitPlan, actor: Actor) -> Initialised:
     """Safe to repeat, and after a kill: the file comes first, and is adopted if the events do not follow."""
     log = open_log(plan.repo)
     state = log.state()
-    if state.configuration is not None and _is_set_up(state.of(plan.repo.worktree), plan):
+    has_ground = state.of(plan.repo.worktree).ground is not None
+    if state.configuration is not None and plan.content is None and has_ground:
         return _describe_result(open_project(plan.repo.root, actor), already=True)
     if plan.content is not None:
         write_whole(plan.repo.root / CONFIG, plan.content.encode())
@@ -121,11 +122,6 @@ def with_baseline(start: Path, actor: Actor, done: Initialised, progress: Progre
     project = open_project(start, actor)
     baseline = known_baseline(project, progress)
     return replace(done, next=following_move(project, project.state()), baseline=baseline)
-
-
-def _is_set_up(here: WorktreeState, plan: InitPlan) -> bool:
-    """Whether a configured repository needs nothing."""
-    return plan.content is None and here.ground is not None
 
 
 def _record(plan: InitPlan, log: Log[State], actor: Actor) -> Project:
@@ -201,11 +197,11 @@ def _digest_of_init(log: Log[State]) -> str | None:
     """The digest of the file that the latest `tdd init` wrote; None if it adopted one."""
     by_init = False
     for record in log.records(reverse=True):
-        if record.type == "ground" and record.data["why"] in {WROTE, ADOPTED}:
+        if record.type == Ground.kind() and record.data["why"] in {WROTE, ADOPTED}:
             if record.data["why"] == ADOPTED:
                 return None
             by_init = True
-        elif by_init and record.type == "configured":
+        elif by_init and record.type == Configured.kind():
             return str(record.data["tdd_yaml"])
     return None
 
