@@ -178,6 +178,12 @@ def _find_unreachable(suite_of: SuiteOf, suite: GrammarSuite, block: Node) -> It
 
 NUMBER, TEXT, TRUTH, LIST, TABLE, UNTOLD = "number", "text", "truth", "list", "table", "untold"
 _ALTERED = 3
+_LEAF = re.compile(r"""\d[\w.]*|b?(?P<quote>["'`])(?:\\.|(?!(?P=quote))[^\\])+(?P=quote)""", re.DOTALL)
+"""A literal that others can be drawn for, in a list or a table too."""
+
+
+def _kind_of_literal(text: str) -> str:
+    return TEXT if text[:1] in "\"'`" else NUMBER
 
 
 @value
@@ -201,15 +207,24 @@ class AnswerForms:
     """By kind: the empty constant ("" if there is none), then others; `W` is a word, `N` a number."""
     untold: tuple[str, ...] = ()
     """The kinds to try if the kind is not known."""
+    answer: str = "%s"
+    """What a person is shown of a body, with `%s` in the place of the constant."""
+    errors: tuple[str, ...] = ()
+    """Bodies that raise."""
+    kind_of: Callable[[str], str] = _kind_of_literal
+    """The kind of a literal."""
 
 
 def stub_bodies(
     forms: AnswerForms, path: str, before: bytes, after: bytes, literals: Sequence[str], dice: Random
 ) -> tuple[StubBody, ...]:
-    known = {name for name, *_ in _functions(forms, tree_of(path, before)[0])}
+    """The bodies of new stubs, and of old ones that changed. `literals`: the values that tests expect."""
+    known = {
+        name: text_of_node(function) for name, function, _ in _functions(forms, tree_of(path, before)[0])
+    }
     found = []
     for name, function, body in _functions(forms, tree_of(path, after)[0]):
-        if name in known:
+        if known.get(name) == text_of_node(function):
             continue
         returned = forms.returned(function, body)
         answers = () if returned is None else tuple(_list_answers(forms, returned.kind, literals, dice))
@@ -243,21 +258,19 @@ def _list_answers(
 ) -> Iterator[StubAnswer]:
     kinds = forms.untold if kind == UNTOLD else (kind,)
     for one in kinds:
-        nothing, *values = forms.constants[one]
+        nothing, *values = (forms.answer.replace("%s", text) if text else "" for text in forms.constants[one])
         yield from (StubAnswer(_fill_numbers(text, dice), one) for text in values)
         if nothing:
             yield StubAnswer(nothing, one, empty=True)
+    yield from (StubAnswer(_fill_numbers(text, dice), "error") for text in forms.errors)
     for literal in literals:
-        mine = TEXT if literal[:1] in "\"'`" else NUMBER
-        if mine not in kinds:
+        mine, leaf = forms.kind_of(literal), _LEAF.search(literal)
+        if mine not in kinds or leaf is None:
             continue
-        yield StubAnswer(_write_literal(forms, mine, literal), "expected", literal=literal)
-        others = other_literals(literal.removeprefix("-"), Pool(), dice)[:_ALTERED]
-        sign = "-" if literal.startswith("-") else ""
-        for other in others:
-            yield StubAnswer(
-                _write_literal(forms, mine, sign + other), "expected", literal=literal, altered=True
-            )
+        others = other_literals(leaf[0], Pool(), dice)[:_ALTERED]
+        for number, text in enumerate([literal, *(literal.replace(leaf[0], one, 1) for one in others)]):
+            answer = forms.answer.replace("%s", _write_literal(forms, mine, text))
+            yield StubAnswer(answer, "expected", literal=literal, altered=number > 0)
 
 
 def _write_literal(forms: AnswerForms, kind: str, literal: str) -> str:

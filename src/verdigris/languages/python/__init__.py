@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
-from verdigris.core.value import replace
 from verdigris.languages.protocol import Language, lazy_modules
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     )
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar import bindings, literals, mutation
+    from verdigris.languages.grammar import validation as judged
     from verdigris.languages.literals import Chance, RenamedWords, Replaced
     from verdigris.languages.python import (
         causes,
@@ -69,7 +69,9 @@ _MODULES = (".py", ".pyi")
 
 if not TYPE_CHECKING:
     concerns, imports, mutants, project = lazy_modules(__name__, "concerns imports mutants project")
-    bindings, literals, mutation = lazy_modules("verdigris.languages.grammar", "bindings literals mutation")
+    bindings, literals, mutation, judged = lazy_modules(
+        "verdigris.languages.grammar", "bindings literals mutation validation"
+    )
     causes, pytest_config = lazy_modules(__name__, "causes pytest_config")
     starter, stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "starter stubs syntax test_places tests weakening"
@@ -276,10 +278,7 @@ there is."""
     def stub_bodies(
         self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
     ) -> tuple[StubBody, ...]:
-        found = stub_answers.stub_bodies(
-            None if before is None else _text(before), _text(after), literals, dice
-        )
-        return tuple(replace(one, path=path) for one in found)
+        return judged.stub_bodies(stub_answers.FORMS, path, before or b"", after, literals, dice)
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
         return [findings.Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
