@@ -13,6 +13,7 @@ from verdigris.core.events import CycleMoved, Event, Ground, HeadSeen, RefactorB
 from verdigris.core.paths import PathClass
 from verdigris.core.records import AGENT
 from verdigris.core.state import Phase, Refactor, WorktreeState
+from verdigris.core.value import take_fields
 from verdigris.storage.git import users_git
 from verdigris.storage.repository import Head, head
 
@@ -129,14 +130,8 @@ def _move_starts(project: Project, state: WorktreeState, paths: frozenset[str], 
         begun = state.refactor
         if brought:
             # Otherwise an abort would set aside what others committed.
-            yield RefactorBegun(
-                tree=start,
-                record=_without_moved(project, begun, start),
-                uncovered=begun.uncovered,
-                foundation=begun.foundation,
-                founded=begun.founded,
-                optimizes=begun.optimizes,
-            )
+            record = _without_moved(project, begun, start)
+            yield take_fields(RefactorBegun, begun, tree=start, record=record)
 
 
 def _without_moved(project: Project, begun: Refactor, start: str) -> str:

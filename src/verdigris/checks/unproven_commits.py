@@ -19,7 +19,8 @@ from verdigris.core.paths import Change, Entry, PathClass
 from verdigris.languages.registry import is_mixed, same_oracle_part
 from verdigris.storage.git import Git, null_split, users_git
 from verdigris.storage.repository import head
-from verdigris.storage.snapshots import head_moves, trees
+from verdigris.storage.snapshots import head_moves
+from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,11 +52,11 @@ def find_unproven(
     committed = sorted(paths_committed_here(project, since, changed)) if changed else []
     if not committed:
         return {}
-    held = trees.entries(git, now, committed)
+    held = Trees(git).entries(now, committed)
     known = tuple(dict.fromkeys((*seen, *_trees(state))))[:KNOWN_TREES]
     there = [project.workspace.entries(tree, committed) for tree in known]
     doubted = [path for path in committed if not _is_known(held.get(path), [t.get(path) for t in there])]
-    before = trees.entries(git, since, doubted) if since and doubted else {}
+    before = Trees(git).entries(since, doubted) if since and doubted else {}
     unproven = {path: held[path].blob if path in held else GONE for path in doubted}
     for path in [path for path in doubted if path in held]:
         if _is_plain(project, git, held[path], before.get(path), [t.get(path) for t in there]):
@@ -97,7 +98,7 @@ def _is_plain(
     project: Project, git: Git, held: Entry, before: Entry | None, there: Sequence[Entry | None]
 ) -> bool:
     """Whether the bytes are those of a tree, as git may keep them, or lines of them."""
-    committed, old = trees.blobs(git, [held.blob, before.blob if before else held.blob])
+    committed, old = Trees(git).blobs([held.blob, before.blob if before else held.blob])
     blobs = [entry.blob for entry in there if entry]
     in_trees = [data for data in project.workspace.blobs(dict.fromkeys(blobs)) if data is not None]
     if committed is None:
@@ -148,7 +149,7 @@ def _is_stub(project: Project, state: WorktreeState, tree: str, path: str, blob:
     if project.classify(path) is not PathClass.SOURCE or not blob:
         return False
     before = project.workspace.read(state.ground or tree, path)
-    (after,) = trees.blobs(users_git(project.repo), [blob])
+    after = Trees(users_git(project.repo)).blob_bytes(blob)
     return after is not None and more_than_stubs(project, path, before, after, tree) is None
 
 
@@ -198,7 +199,7 @@ def _free_conflicts(project: Project, before: str, paths: set[str]) -> set[str]:
         facts, _, path = row.partition("\t")
         _, blob, stage = facts.split(" ")
         if stage == _THEIRS and path in paths:
-            (theirs,) = trees.blobs(users_git(project.repo), [blob])
+            theirs = Trees(users_git(project.repo)).blob_bytes(blob)
             ours = project.workspace.read(before, path)
             if theirs is not None and more_than_stubs(project, path, ours, theirs, before) is None:
                 free.add(path)

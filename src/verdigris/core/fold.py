@@ -32,7 +32,7 @@ from verdigris.core.state import (
 )
 from verdigris.core.suite_health import SuiteCounts
 from verdigris.core.turn_events import close_turn, earn, fold_reds, fold_turn, head_of, without_keys
-from verdigris.core.value import replace
+from verdigris.core.value import replace, take_fields
 from verdigris.core.verdict import STRIKES, Kind
 
 REMEMBERED_ASIDES = 100
@@ -61,9 +61,7 @@ def step(state: State, record: Record) -> State:
         case None:
             return state
         case e.Configured():
-            configuration = Configuration(
-                event.tdd_yaml, event.settings, event.classes, event.runner_files, event.runner
-            )
+            configuration = take_fields(Configuration, event)
             here = replace(state.of(record.worktree), configuration=configuration)
             worktrees = {**state.worktrees, record.worktree: here}
             return replace(state, configuration=configuration, worktrees=worktrees)
@@ -92,7 +90,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.SuiteRun() | e.SuiteHindered() | e.SuiteCollected() | e.SessionStarted() | e.LogRepaired():
             return _remember(w, event, seq)
         case e.TestBug():
-            bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
+            bug = take_fields(OpenTestBug, event, id=event.bug)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})
         case e.TestBugClosed():
             closed = w.test_bugs.get(event.bug)
@@ -108,15 +106,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             on = replace(close_turn(w), phase=Phase.RED, off_why="", reds={}, strikes={})
             return earn(on, event.tree)
         case e.RefactorBegun():
-            refactor = Refactor(
-                event.tree,
-                event.record,
-                event.uncovered,
-                foundation=event.foundation,
-                founded=event.founded,
-                optimizes=event.optimizes,
-                commit=head_of(w),
-            )
+            refactor = take_fields(Refactor, event, commit=head_of(w))
             return replace(w, phase=Phase.REFACTOR, refactor=refactor, reds={})
         case e.RefactorEnded():
             return _refactor_ended(w, event)
@@ -136,8 +126,7 @@ def _remember(
 
             return without_lost(w, frozenset(event.objects))
         case e.SuiteRun():
-            counts = SuiteCounts(event.passed, event.failed, event.skipped)
-            baseline = Baseline(event.tree, event.record, event.duration_ms, counts)
+            baseline = take_fields(Baseline, event, counts=take_fields(SuiteCounts, event))
             return replace(w, baseline=baseline, hindrance=event.hindrance)
         case e.SuiteHindered():
             return replace(w, hindrance=event.hindrance)
@@ -145,7 +134,7 @@ def _remember(
             collected = {**w.collected, event.tree: event.record}
             return replace(w, collected=dict(list(collected.items())[-REMEMBERED_SUITES:]))
         case e.SessionStarted():
-            started = {**w.sessions, event.session: SessionStart(event.tree, event.commit, event.suite, seq)}
+            started = {**w.sessions, event.session: take_fields(SessionStart, event, seq=seq)}
             return replace(w, sessions=dict(list(started.items())[-REMEMBERED_SESSIONS:]))
 
 
@@ -194,7 +183,7 @@ def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     if event.verdict == "aborted" or w.refactor is None:
         return replace(w, phase=Phase.RED, refactor=None)
     counts = event.verdict in STRIKES and event.tree not in {w.refactor.judged, w.refactor.tree}
-    refused = RefusedRefactor(event.verdict, event.reasons, event.concerns, event.next, event.unproven)
+    refused = take_fields(RefusedRefactor, event)
     refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree, refused=refused)
     return replace(w, refactor=refactor)
 
@@ -216,9 +205,7 @@ def _intents(w: WorktreeState, event: Event) -> WorktreeState:
     w = replace(w, intent=Intent(event.kind(), to_json(event)))
     if not isinstance(event, e.LayingAside):
         return w
-    laid = LaidAside(
-        event.aside, event.paths, event.edited, event.start, event.why, event.test_ids, event.back_at_claim
-    )
+    laid = take_fields(LaidAside, event, id=event.aside)
     kept = dict(list({**w.aside, event.aside: laid}.items())[-REMEMBERED_ASIDES:])
     return replace(w, aside=kept, asides=w.asides + 1)
 
@@ -247,16 +234,12 @@ def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineStat
         case e.MachineEnded():
             return replace(m, first=0, last=0)
         case e.StepBegun():
-            begun = OpenStep(
-                event.step, event.role, event.commit, event.tree, asides=asides, driver=event.driver
-            )
-            return replace(m, step=begun)
+            return replace(m, step=take_fields(OpenStep, event, asides=asides))
         case e.StepPassed():
-            done = PassedStep(event.step, event.role, event.outcome, event.why, event.after, event.driver)
+            done = take_fields(PassedStep, event)
             return replace(m, step=None, passed=(*m.passed, done)[-REMEMBERED_STEPS:], stopped=None)
         case e.StepStopped():
-            stopped = PassedStep(event.step, event.role, event.outcome, event.why, "", event.driver)
-            return replace(m, step=None, stopped=stopped)
+            return replace(m, step=None, stopped=take_fields(PassedStep, event, after=""))
         case e.Committed():
             return replace(m, step=None, stopped=None)
         case _ if m.step is not None:
@@ -288,7 +271,8 @@ def _fold_step(step: OpenStep, event: Event) -> OpenStep:
 
 def cycle_after(cycle: Cycle | None, event: Event, seq: int) -> Cycle | None:
     if isinstance(event, e.CycleStarted):
-        return _start(event, seq)
+        times = {"started": event.at, "entered": event.at, "first": seq, "since": seq}
+        return take_fields(Cycle, event, id=event.cycle, **times)
     if cycle is None or not cycle.open:
         return cycle
     match event:
@@ -325,24 +309,6 @@ def _within_stage(cycle: Cycle, event: Event, seq: int) -> Cycle:
             return replace(cycle, green=green, settled=seq, accepted=event.after, tree=event.after)
         case _:
             return cycle
-
-
-def _start(event: e.CycleStarted, seq: int) -> Cycle:
-    return Cycle(
-        event.cycle,
-        event.spec_id,
-        event.spec_path,
-        event.spec_hash,
-        event.plan,
-        event.on,
-        event.commit,
-        event.tree,
-        event.at,
-        event.at,
-        seq,
-        seq,
-        suite=event.suite,
-    )
 
 
 def _advance(cycle: Cycle, event: e.CycleAdvanced, seq: int) -> Cycle:

@@ -8,7 +8,7 @@ from verdigris.core import events as e
 from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFrozen, Settled, TurnOpened
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, Earned, Phase, Red, SeenHead, Turn, WorktreeState
-from verdigris.core.value import replace, value
+from verdigris.core.value import replace, take_fields, value
 from verdigris.core.verdict import STRIKES, Kind, Verdict
 
 if TYPE_CHECKING:
@@ -55,13 +55,7 @@ def claim_events(
     if state.turn is not None:
         return claims
     turn = f"t{state.turns + 1}"
-    frozen = OracleFrozen(
-        turn=turn,
-        tree=oracle.tree,
-        findings=oracle.findings,
-        foundation=oracle.foundation,
-        founded=oracle.founded,
-    )
+    frozen = take_fields(OracleFrozen, oracle, turn=turn)
     return (TurnOpened(turn=turn, tree=oracle.tree), frozen, *claims)
 
 
@@ -203,22 +197,7 @@ def fold_reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]
     others = without_keys(w.reds, {event.test_id})
     if event.status is Status.PASS or event.status is Status.SKIP:
         return others
-    red = Red(
-        event.test_id,
-        event.native_id,
-        event.test_id_source,
-        seq,
-        event.tree,
-        event.command,
-        event.status,
-        event.red or "unknown",
-        event.failure,
-        event.place,
-        event.duration_ms,
-        event.reads,
-        event.known,
-        event.by,
-    )
+    red = take_fields(Red, event, source=event.test_id_source, seq=seq, why=event.red or "unknown")
     reds = {**others, event.test_id: red}
     surplus = [i for i in reds if i not in w.claims][: max(0, len(reds) - REMEMBERED_REDS)]
     return without_keys(reds, set(surplus))

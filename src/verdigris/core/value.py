@@ -42,6 +42,13 @@ else:
         return new
 
 
+def take_fields(kind: type[T], given: object, **others: Any) -> T:
+    """A value of this kind: the fields that `given` has under the same names, and the others."""
+    values = given.__dict__
+    make: Callable[..., T] = kind
+    return make(**{name: values[name] for name in defaults(kind) if name in values} | others)
+
+
 REQUIRED: Any = object()
 """Stands for a default where there is none."""
 

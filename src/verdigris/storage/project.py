@@ -15,7 +15,7 @@ from verdigris.core.paths import Classes, PathClass, classify, with_frozen
 from verdigris.core.records import Actor, Draft, Record, from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration, State, WorktreeState
-from verdigris.core.value import replace, value
+from verdigris.core.value import replace, take_fields, value
 from verdigris.storage.calls.call_records import finish_left, is_any_call
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log.light import digest
@@ -202,19 +202,13 @@ def _read_configuration(
     if (repo.root / CONFIG).is_file():
         event = configured_event(repo.root, elsewhere)
     elif elsewhere is not None:
-        event = Configured(
-            tdd_yaml=elsewhere.tdd_yaml,
-            settings=elsewhere.settings,
-            classes=elsewhere.classes,
-            runner_files=elsewhere.runner_files,
-            runner=elsewhere.runner,
-        )
+        event = take_fields(Configured, elsewhere)
     else:
         raise NotConfigured("Verdigris is not set up in this repository.", hint="run `tdd init`")
     # A full disk must not keep a person from reading; a command that writes reports it itself.
     with suppress(StorageError):
         log.append(drafts(repo, actor, event))
-    return Configuration(event.tdd_yaml, event.settings, event.classes, event.runner_files, event.runner)
+    return take_fields(Configuration, event)
 
 
 def bytes_of(project: Project, path: str) -> bytes | None:

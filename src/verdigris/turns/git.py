@@ -22,7 +22,8 @@ from verdigris.storage.git import REDIRECTING, GitAnswer, ask_users_git, git, ru
 from verdigris.storage.intents import finishes
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress
-from verdigris.storage.snapshots import head_moves, trees
+from verdigris.storage.snapshots import head_moves
+from verdigris.storage.snapshots.trees import Trees
 from verdigris.turns.operation import operation, refusal
 from verdigris.turns.rollback import GitPosition, move_back, place
 from verdigris.turns.tripwire import accept_move
@@ -174,7 +175,7 @@ def _gist(said: GitAnswer) -> str:
 def _lost_trailers(project: Project, message: str) -> list[str]:
     """Trailers that a hook took out: a run needs them to know its position. A hook may add others."""
     made = head(project.repo).commit
-    if made is not None and _tidy(trees.read_message(users_git(project.repo), made)) == _tidy(message):
+    if made is not None and _tidy(Trees(users_git(project.repo)).read_message(made)) == _tidy(message):
         return []
     asked = git(project.root, "interpret-trailers", "--parse", "--unfold", stdin=message).out.splitlines()
     there = git(project.root, "show", "--no-patch", "--format=%(trailers:only,unfold)", "HEAD").out
@@ -298,7 +299,7 @@ def _not_an_agents(
 def _switches(project: Project, before: GitPosition) -> tuple[str, ...]:
     if before.commit is None:
         return ()
-    staged = trees.staged_changes(users_git(project.repo), before.commit)
+    staged = Trees(users_git(project.repo)).staged_changes(before.commit)
     found = {c.path for c in staged if project.classify(c.path) is PathClass.SWITCH}
     others = {path for path in found if not decides_verdicts(path)}
     # What a team mate brought runs for a person, too, as it would after their own pull.

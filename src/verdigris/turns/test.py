@@ -22,7 +22,7 @@ from verdigris.core.policy.next_move import covers_test, ended_reds
 from verdigris.core.report import RunEnd, Status, TestReport, unseen_files
 from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.test_ids import nearest, split_id
-from verdigris.core.value import field, replace, value
+from verdigris.core.value import field, replace, take_fields, value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import is_traced, reader_of
@@ -199,21 +199,10 @@ def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tu
     by_native = {red.native_id: red for red in state.reds.values() if red.valid and red.tree == tree}
     if not natives or not by_native.keys() >= set(natives):
         return ()
+    reds = (by_native[native] for native in natives)
     return tuple(
-        TestRun(
-            test_id=red.test_id,
-            test_id_source=red.source,
-            status=red.status,
-            command=red.command,
-            duration_ms=0,
-            tree=red.tree,
-            native_id=red.native_id,
-            red=red.why,
-            failure=red.failure,
-            place=red.place,
-            reads=red.reads,
-        )
-        for red in (by_native[native] for native in natives)
+        take_fields(TestRun, red, test_id_source=red.source, duration_ms=0, red=red.why, known=False, by="")
+        for red in reds
     )
 
 

@@ -182,7 +182,7 @@ def test_many_files_at_once_go_into_one_pack(
 
 
 def test_an_old_git_is_not_asked_for_packs(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    git = workspace._store()
+    git = workspace.git
     assert index._in_bulk(git, index.BULK) != ()
     monkeypatch.setattr(index, "PACKS_IN_BULK", (99, 0))
     assert index._in_bulk(git, index.BULK) == ()

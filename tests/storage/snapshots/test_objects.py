@@ -9,9 +9,9 @@ from support.gitrepo import copied, make_repo
 from verdigris.core.errors import StorageError
 from verdigris.storage.git import Git, users_git
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import head_moves, trees
+from verdigris.storage.snapshots import head_moves
 from verdigris.storage.snapshots.objects import LARGE, BlobReader, Elsewhere, Objects
-from verdigris.storage.snapshots.trees import blob_sizes
+from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,30 +68,30 @@ def git(repo: GitRepo) -> Git:
 @pytest.mark.parametrize(
     "ask",
     [
-        trees.changes,
-        lambda git, old, new: trees.changes(git, new, old),
-        lambda git, old, new: trees.changes(git, old, old),
-        lambda git, old, _: trees.files(git, old),
-        lambda git, old, _: trees.entries(
-            git, old, ["edited", "same", "same/deep/x", "no", "edited/x", "module"]
+        lambda git, old, new: Trees(git).changes(old, new),
+        lambda git, old, new: Trees(git).changes(new, old),
+        lambda git, old, new: Trees(git).changes(old, old),
+        lambda git, old, _: Trees(git).files(old),
+        lambda git, old, _: Trees(git).entries(
+            old, ["edited", "same", "same/deep/x", "no", "edited/x", "module"]
         ),
-        lambda git, old, _: trees.entries(git, old, [ODD, "link", "run"]),
-        lambda git, old, _: trees.read_many(
-            git, old, ["edited", "same", "no", ODD, "link", "same/deep/x", "a/b"]
+        lambda git, old, _: Trees(git).entries(old, [ODD, "link", "run"]),
+        lambda git, old, _: Trees(git).read_many(
+            old, ["edited", "same", "no", ODD, "link", "same/deep/x", "a/b"]
         ),
-        lambda git, old, _: trees.blobs(git, [entry.blob for entry in trees.files(git, old)]),
-        lambda git, old, _: trees.blobs(git, [old, "1" * 40]),
-        lambda git, old, _: trees.compose(git, old, {"a/b": None, "new/er/x": ("100755", b"1"), ODD: None}),
-        lambda git, old, _: trees.compose(
-            git, old, {"a-b": ("100644", b""), "a0": ("120000", b"a"), "no": None}
+        lambda git, old, _: Trees(git).blobs([entry.blob for entry in Trees(git).files(old)]),
+        lambda git, old, _: Trees(git).blobs([old, "1" * 40]),
+        lambda git, old, _: Trees(git).compose(old, {"a/b": None, "new/er/x": ("100755", b"1"), ODD: None}),
+        lambda git, old, _: Trees(git).compose(
+            old, {"a-b": ("100644", b""), "a0": ("120000", b"a"), "no": None}
         ),
-        lambda git, old, _: trees.compose(git, old, {"same/deep/y": ("100644", b"1"), "same": None}),
-        lambda git, old, _: trees.compose(git, old, {"edited": None, "edited/x": ("100644", b"1")}),
-        lambda git, old, _: trees.compose(git, old, {"gone/x": None, "gone": ("100644", b"1")}),
-        lambda git, old, _: trees.compose(git, old, {f.path: None for f in trees.files(git, old)}),
-        lambda git, old, new: trees.graft(git, old, new, ["edited", "gone/x", "link", "new/deep/x", "run"]),
-        lambda git, old, new: trees.graft(git, old, new, [c.path for c in trees.changes(git, old, new)]),
-        lambda git, old, new: trees.graft(git, new, old, [c.path for c in trees.changes(git, old, new)]),
+        lambda git, old, _: Trees(git).compose(old, {"same/deep/y": ("100644", b"1"), "same": None}),
+        lambda git, old, _: Trees(git).compose(old, {"edited": None, "edited/x": ("100644", b"1")}),
+        lambda git, old, _: Trees(git).compose(old, {"gone/x": None, "gone": ("100644", b"1")}),
+        lambda git, old, _: Trees(git).compose(old, {f.path: None for f in Trees(git).files(old)}),
+        lambda git, old, new: Trees(git).graft(old, new, ["edited", "gone/x", "link", "new/deep/x", "run"]),
+        lambda git, old, new: Trees(git).graft(old, new, [c.path for c in Trees(git).changes(old, new)]),
+        lambda git, old, new: Trees(git).graft(new, old, [c.path for c in Trees(git).changes(old, new)]),
     ],
 )
 def test_the_answers_are_those_of_git(
@@ -112,7 +112,7 @@ def test_no_program_is_started_for_what_lies_loose(
     git: Git, two: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Git, "call", _nowhere)
-    assert [change.path for change in trees.changes(git, *two)] == [
+    assert [change.path for change in Trees(git).changes(*two)] == [
         "edited",
         "file-then-folder",
         "file-then-folder/x",
@@ -123,9 +123,9 @@ def test_no_program_is_started_for_what_lies_loose(
         "new/deep/x",
         "run",
     ]
-    assert trees.read_many(git, two[0], ["edited"]) == {"edited": b"edited"}
-    grafted = trees.graft(git, *two, ["edited", "gone/x", "new/deep/x"])
-    assert [change.path for change in trees.changes(git, two[0], grafted)] == [
+    assert Trees(git).read_many(two[0], ["edited"]) == {"edited": b"edited"}
+    grafted = Trees(git).graft(*two, ["edited", "gone/x", "new/deep/x"])
+    assert [change.path for change in Trees(git).changes(two[0], grafted)] == [
         "edited",
         "gone/x",
         "new/deep/x",
@@ -135,9 +135,9 @@ def test_no_program_is_started_for_what_lies_loose(
 def test_what_is_packed_is_asked_of_git(repo: GitRepo, git: Git, two: tuple[str, str]) -> None:
     repo.commit()
     head = repo.git("rev-parse", "HEAD^{tree}")
-    listed = trees.files(git, head)
+    listed = Trees(git).files(head)
     repo.git("repack", "-q", "-a", "-d")
-    assert trees.files(git, head) == listed
+    assert Trees(git).files(head) == listed
     with pytest.raises(Elsewhere):
         list(Objects(git.git_dir).files(head))
 
@@ -146,11 +146,11 @@ def test_files_and_message_of_a_commit_are_read_loose_or_packed(
     repo: GitRepo, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ask() -> list[object]:
-        blob = trees.store_blob(git, b"1")
+        blob = Trees(git).blob(b"1")
         return [
-            *(trees.read_committed(git, commit, path) for path in ("a", "b")),
-            *(trees.read_blob(git, name) for name in (blob, "1" * 40)),
-            trees.read_message(git, commit).strip(),
+            *(Trees(git).read_committed(commit, path) for path in ("a", "b")),
+            *(Trees(git).blob_bytes(name) for name in (blob, "1" * 40)),
+            Trees(git).read_message(commit).strip(),
         ]
 
     commit = repo.commit("Title\n\nA body.\n\nKey: value", a="1")
@@ -160,8 +160,8 @@ def test_files_and_message_of_a_commit_are_read_loose_or_packed(
     repo.run("unpack-objects", "-q", stdin=_packed(repo))
     assert ask() == packed
     monkeypatch.setattr(Git, "call", _nowhere)
-    assert trees.read_message(git, commit).strip() == packed[-1]
-    assert trees.read_committed(git, commit, "a") == b"1"
+    assert Trees(git).read_message(commit).strip() == packed[-1]
+    assert Trees(git).read_committed(commit, "a") == b"1"
 
 
 def _packed(repo: GitRepo) -> bytes:
@@ -181,14 +181,14 @@ def test_no_program_is_started_for_what_another_store_lends(
     repo.git("clone", "-q", "--shared", "--no-checkout", str(repo.root), str(tmp_path / "borrower"))
     borrower = users_git(find_repository(tmp_path / "borrower"))
     monkeypatch.setattr(Git, "call", _nowhere)
-    assert trees.read_many(borrower, tree, ["a", "b"]) == {"a": b"1", "b": b"2"}
-    made = trees.compose(borrower, tree, {"a": None})
-    assert [change.path for change in trees.changes(borrower, head, made)] == ["a"]
+    assert Trees(borrower).read_many(tree, ["a", "b"]) == {"a": b"1", "b": b"2"}
+    made = Trees(borrower).compose(tree, {"a": None})
+    assert [change.path for change in Trees(borrower).changes(head, made)] == ["a"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"no zlib"])
 def test_what_is_damaged_is_asked_of_git(repo: GitRepo, git: Git, damage: bytes) -> None:
-    blob = trees.store_blob(git, b"text")
+    blob = Trees(git).blob(b"text")
     file: Path = repo.root / ".git/objects" / blob[:2] / blob[2:]
     file.chmod(0o644)
     file.write_bytes(damage)
@@ -203,12 +203,12 @@ def test_a_commit_stands_for_its_tree_in_a_linked_worktree_too(
     repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     linked = users_git(find_repository(tmp_path / "linked"))
     monkeypatch.setattr(Git, "call", _nowhere)
-    assert [change.path for change in trees.changes(linked, old, new)] == ["b"]
-    assert head_moves.changes_between(linked, old, new) == trees.changes(linked, old, new)
+    assert [change.path for change in Trees(linked).changes(old, new)] == ["b"]
+    assert head_moves.changes_between(linked, old, new) == Trees(linked).changes(old, new)
 
 
 def test_content_under_the_name_of_another_is_not_believed(repo: GitRepo, git: Git) -> None:
-    honest, lie = (trees.store_blob(git, text) for text in (b"honest", b"a lie"))
+    honest, lie = (Trees(git).blob(text) for text in (b"honest", b"a lie"))
     places = [repo.root / ".git/objects" / blob[:2] / blob[2:] for blob in (honest, lie)]
     places[0].unlink()
     places[1].rename(places[0])
@@ -230,7 +230,7 @@ def test_a_path_that_git_refuses_is_asked_of_git(git: Git, two: tuple[str, str],
 
 def test_what_is_written_is_whole_and_git_reads_it(repo: GitRepo, git: Git, two: tuple[str, str]) -> None:
     data = b"\0" * 100_000 + b"text"
-    made = trees.compose(git, two[0], {"big": ("100644", data)})
+    made = Trees(git).compose(two[0], {"big": ("100644", data)})
     repo.git("fsck", "--strict", made)
     assert repo.git("cat-file", "-s", f"{made}:big") == str(len(data))
     assert not list((repo.root / ".git/objects").rglob("tmp_obj*"))
@@ -240,8 +240,8 @@ def test_a_store_of_longer_names_is_written_by_git(tmp_path: Path) -> None:
     root = tmp_path / "long"
     subprocess.run(["git", "init", "-q", "--object-format=sha256", str(root)], check=True)
     git = users_git(find_repository(root))
-    blob = trees.store_blob(git, b"text")
-    assert (len(blob), trees.blobs(git, [blob])) == (64, [b"text"])
+    blob = Trees(git).blob(b"text")
+    assert (len(blob), Trees(git).blobs([blob])) == (64, [b"text"])
 
 
 @pytest.fixture
@@ -270,7 +270,7 @@ def test_blobs_are_read_one_after_another_in_pieces(three: GitRepo, packed: bool
     assert len(pieces) > 1
     assert (sum(map(len, pieces)), pieces[-1][-3:]) == (LARGE + 3, b"end")
     assert rest == [b"", b"a\n"]
-    assert blob_sizes(git, names) == dict(zip(names, (LARGE + 3, 0, 2), strict=True))
+    assert Trees(git).blob_sizes(names) == dict(zip(names, (LARGE + 3, 0, 2), strict=True))
 
 
 def test_a_blob_that_is_lost_is_told(repo: GitRepo) -> None:

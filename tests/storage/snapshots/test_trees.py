@@ -87,10 +87,8 @@ def test_entries_of_many_paths_are_those_of_few(repo: GitRepo, workspace: Worksp
     repo.write("src/a.py", "a")
     repo.write("src/b/c.py", "c")
     tree = workspace.snapshot()
-    few = trees.entries(workspace._store(), tree, ["src/b/c.py", "src/b", "none"])
-    many = trees.entries(
-        workspace._store(), tree, ["src/b/c.py", "src/b", *map(str, range(trees.ASK_BY_PATH))]
-    )
+    few = workspace.entries(tree, ["src/b/c.py", "src/b", "none"])
+    many = workspace.entries(tree, ["src/b/c.py", "src/b", *map(str, range(trees.ASK_BY_PATH))])
     assert few == many == {"src/b/c.py": Entry("src/b/c.py", FILE, workspace.blob(b"c"))}
 
 

@@ -23,8 +23,8 @@ from verdigris.drivers.audit.tree_runs.folder import AuditFolder
 from verdigris.drivers.corpus.triple import CommitPatches, LeftOut, Triple
 from verdigris.storage.git import users_git
 from verdigris.storage.project import Project, open_log
-from verdigris.storage.snapshots import trees
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
+from verdigris.storage.snapshots.trees import Trees
 from verdigris.storage.snapshots.workspace import open_store
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class TreeObjects:
         self._attributes.write_text("* -diff\n", "ascii")
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
-        return trees.changes(self._git, old, new)
+        return Trees(self._git).changes(old, new)
 
     def patch(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
         """Returns a patch for `git apply` as text; files that are no UTF-8 are in it as binary files."""
@@ -126,7 +126,7 @@ class TreeObjects:
         return True
 
     def blob(self, name: str) -> bytes | None:
-        return trees.blobs(self._git, [name])[0] if name else None
+        return Trees(self._git).blob_bytes(name) if name else None
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from verdigris.models.roles.teams import MACHINE
 from verdigris.storage.git import ask_users_git, users_git
 from verdigris.storage.lock import is_held
 from verdigris.storage.repository import Repository, find_repository, head
-from verdigris.storage.snapshots import trees
+from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
     from verdigris.core.paths import PathClass
@@ -121,10 +121,10 @@ def _changed_paths(root: Path, below: str | None) -> tuple[tuple[str, ...], ...]
 
 
 def _files(repo: Repository, commit: str, classify: Callable[[str], PathClass]) -> Tree:
-    git = users_git(repo)
-    files = trees.files(git, commit)
+    trees = Trees(users_git(repo))
+    files = trees.files(commit)
     shown = shown_entries(files, classify)
-    data = trees.blobs(git, (entry.blob for entry in shown))
+    data = trees.blobs(entry.blob for entry in shown)
     return as_tree(files, {entry.path: found for entry, found in zip(shown, data, strict=True)})
 
 

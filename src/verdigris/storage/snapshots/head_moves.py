@@ -15,9 +15,9 @@ from verdigris.core.value import field, value
 from verdigris.storage.git import null_split, users_git, with_conversion
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, read_plain
-from verdigris.storage.snapshots import trees
 from verdigris.storage.snapshots.index import clear
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
+from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -145,7 +145,7 @@ def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change,
         return ()
     width = len(old or new or "")
     sides = [side if side and _exists(git, side) else _empty_tree(width) for side in (old, new)]
-    return tuple(c for c in trees.changes(git, *sides) if GITLINK not in {c.old_mode, c.new_mode})
+    return tuple(c for c in Trees(git).changes(*sides) if GITLINK not in {c.old_mode, c.new_mode})
 
 
 def entries_at(repo: Repository, commit: str | None, paths: Collection[str]) -> dict[str, Entry]:
@@ -154,9 +154,9 @@ def entries_at(repo: Repository, commit: str | None, paths: Collection[str]) -> 
     if commit is None or not paths:
         return {}
     try:
-        return trees.entries(git, Objects(git.git_dir).tree_of(commit), paths)
+        return Trees(git).entries(Objects(git.git_dir).tree_of(commit), paths)
     except Elsewhere:
-        return trees.entries(git, commit, paths) if _exists(git, commit) else {}
+        return Trees(git).entries(commit, paths) if _exists(git, commit) else {}
 
 
 _CONVERSIONS = re.compile(
@@ -270,7 +270,7 @@ def read_as_checked_out(repo: Repository, entry: Entry) -> bytes:
             filtered = asked.call("cat-file", "--filters", f"--path={entry.path}", entry.blob)
         if filtered.code == 0:
             return filtered.stdout
-    (data,) = trees.blobs(git, (entry.blob,))
+    data = Trees(git).blob_bytes(entry.blob)
     if data is None:
         raise StorageError(f"the blob of {entry.path} is missing", hint="`git fsck` says what is lost")
     return data

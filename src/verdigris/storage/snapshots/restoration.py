@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.errors import REPAIR, StorageError, UserError
 from verdigris.core.paths import LINK, Entry
 from verdigris.core.value import field, mutable, value
-from verdigris.storage.snapshots import disk, trees
+from verdigris.storage.snapshots import disk
+from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +35,7 @@ def lay(git: Git, notes: Path, tree: str, paths: Iterable[str], *, expect: str) 
     asked = sorted(set(paths), reverse=True)
     for path in asked:
         _refuse_outside(path)
-    job = _LayJob(git, os.open(git.root, disk.FOLDER), asked, tree, expect)
+    job = _LayJob(Trees(git), os.open(git.root, disk.FOLDER), asked, tree, expect)
     try:
         job.resume(notes)
         job.survey()
@@ -51,7 +52,7 @@ def lay(git: Git, notes: Path, tree: str, paths: Iterable[str], *, expect: str) 
 class _LayJob:
     """One call of `lay`."""
 
-    git: Git
+    store: Trees
     top: int
     asked: list[str]
     """The deepest paths first, so that a folder is empty when its turn comes."""
@@ -76,7 +77,7 @@ class _LayJob:
             self.displaced = {Displaced(*fields) for fields in noted["displaced"]}
 
     def survey(self) -> None:
-        self.wanted = trees.entries(self.git, self.tree, self.asked)
+        self.wanted = self.store.entries(self.tree, self.asked)
         self.obstacles = sorted(self._obstacles(), reverse=True)
         for path in (*self.asked, *self.obstacles):
             with _errors_with_path("read", path):
@@ -84,16 +85,16 @@ class _LayJob:
             if found:
                 self.found[path] = found
         different = [entry for path, entry in self.wanted.items() if not self._is_as_wanted(path)]
-        for entry, data in zip(different, trees.blobs(self.git, [e.blob for e in different]), strict=True):
+        for entry, data in zip(different, self.store.blobs(e.blob for e in different), strict=True):
             if data is None:
                 raise StorageError(f"the store has lost {entry.path!r} of {self.tree}", hint=REPAIR)
             self.contents[entry.path] = data
 
     def keep_displaced(self) -> None:
-        believed = trees.entries(self.git, self.expect, [*self.found])
+        believed = self.store.entries(self.expect, [*self.found])
         for path, found in self.found.items():
             if not self._is_undisturbed(path, found, believed.get(path)):
-                blob = trees.store_blob(self.git, found.data)
+                blob = self.store.blob(found.data)
                 self.displaced.add(Displaced(path, blob, found.mode))
 
     def note(self, notes: Path, *, done: bool) -> None:

@@ -12,23 +12,24 @@ from verdigris.core.errors import storage_error
 from verdigris.storage.calls.open_calls import shared_inodes
 from verdigris.storage.git import Git, store_git, users_git
 from verdigris.storage.lock import hold_lock
-from verdigris.storage.snapshots import index, listing, trees
+from verdigris.storage.snapshots import index, listing
+from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
-    from verdigris.core.paths import Change, Entry, PathClass
+    from verdigris.core.paths import PathClass
     from verdigris.storage.repository import Repository
     from verdigris.storage.snapshots.listing import Listing
-    from verdigris.storage.snapshots.objects import BlobReader
     from verdigris.storage.snapshots.restoration import Displaced
 
 
 LOCK_WAIT = 60.0
 
 
-class Workspace:
-    """The worktree.
+class Workspace(Trees):
+    """The worktree, and the store of its snapshots.
 
     Snapshots are trees of git objects; of permissions they have only the executable bit of the owner.
     """
@@ -38,7 +39,7 @@ class Workspace:
         self._repo = repo
         self._keep = keep
         self._shown = shown
-        self._git: Git | None = None
+        self._store: Git | None = None
         self._last: listing.Known | None = None
         """The listing of the worktree at the last snapshot, and its tree."""
 
@@ -84,49 +85,6 @@ class Workspace:
         # Nearly every process maps files of the system: only those of the worktree are in doubt.
         return None if found and mapped and mapped & listing.inodes(found) else found
 
-    def changes(self, old: str, new: str) -> tuple[Change, ...]:
-        """What differs between two trees, sorted by path; a rename is a deletion and an addition."""
-        return trees.changes(self._store(), old, new)
-
-    def diff(self, old: str, new: str, paths: Sequence[str]) -> str:
-        return trees.diff(self._store(), old, new, paths)
-
-    def read(self, tree: str, path: str) -> bytes | None:
-        """The bytes of a file, or a link's target; None if `path` is neither in `tree`."""
-        return self.read_many(tree, [path])[path]
-
-    def read_many(self, tree: str, paths: Iterable[str], *, texts: bool = False) -> dict[str, bytes | None]:
-        """`texts`: without files that are too large to be texts."""
-        return trees.read_many(self._store(), tree, paths, texts=texts)
-
-    def open_blobs(self) -> BlobReader:
-        """Opens a reader of many or large blobs, one after another."""
-        from verdigris.storage.snapshots.objects import BlobReader
-
-        return BlobReader(self._store())
-
-    def blob_sizes(self, blobs: Iterable[str]) -> dict[str, int]:
-        return trees.blob_sizes(self._store(), blobs)
-
-    def files(self, tree: str) -> tuple[Entry, ...]:
-        return trees.files(self._store(), tree)
-
-    def entries(self, tree: str, paths: Collection[str]) -> dict[str, Entry]:
-        """Those `paths` that are files or links in `tree`."""
-        return trees.entries(self._store(), tree, paths)
-
-    def graft(self, base: str, donor: str, paths: Iterable[str]) -> str:
-        """The tree that is `base`, except that `paths` are as in `donor`."""
-        with self._with_index("graft-index") as git:
-            return trees.graft(git, base, donor, paths)
-
-    def compose(self, base: str, contents: Mapping[str, tuple[str, bytes | Path] | None]) -> str:
-        """The tree that is `base`, except that each path has this mode and these bytes, or a file's, or is
-        absent.
-        """
-        with self._with_index("graft-index") as git:
-            return trees.compose(git, base, contents)
-
     def lay(self, tree: str, paths: Iterable[str], *, expect: str) -> tuple[Displaced, ...]:
         """Make each path in the worktree as it is in `tree`; folders left empty go.
 
@@ -144,35 +102,15 @@ class Workspace:
         """What the last `lay` displaced is recorded: the same call again is a new one."""
         self._laying_note.unlink(missing_ok=True)
 
-    def blob(self, data: bytes) -> str:
-        return trees.store_blob(self._store(), data)
+    @property
+    def git(self) -> Git:
+        """The store, opened once: reading the environment takes longer than most calls of it."""
+        if self._store is None or not self._store.git_dir.is_dir():
+            self._store = open_store(self._repo)
+        return self._store
 
-    def blob_bytes(self, blob: str) -> bytes | None:
-        return trees.blobs(self._store(), [blob])[0]
-
-    def blobs(self, blobs: Iterable[str]) -> list[bytes | None]:
-        return trees.blobs(self._store(), blobs)
-
-    def merge_path(
-        self, base: str, ours: str, theirs: str, path: str, *, yielding: bool = False
-    ) -> bytes | None:
-        """The three-way merge of `path` in three trees; None if it conflicts or ends in a deletion.
-
-        `yielding`: where it conflicts, ours gives way.
-        """
-        git = self._store()
-        sides = (trees.read_many(git, tree, [path])[path] for tree in (base, ours, theirs))
-        return trees.merge_file(git, *sides, yielding=yielding)
-
-    def merge_bytes(self, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes | None:
-        """The three-way merge of one file; None if it conflicts or ends in a deletion."""
-        return trees.merge_file(self._store(), base, ours, theirs, yielding=False)
-
-    def _store(self) -> Git:
-        """Opened once: reading the environment takes longer than most calls of the store."""
-        if self._git is None or not self._git.git_dir.is_dir():
-            self._git = open_store(self._repo)
-        return self._git
+    def _with_draft(self) -> AbstractContextManager[Git]:
+        return self._with_index("graft-index")
 
     @contextmanager
     def _with_index(self, name: str) -> Iterator[Git]:
@@ -182,7 +120,7 @@ class Workspace:
             own_index = self._repo.private / name
             try:
                 index.clear(own_index)
-                yield self._store().with_index(own_index, held)
+                yield self.git.with_index(own_index, held)
             except OSError as error:
                 where = error.filename or self._repo.private
                 raise storage_error(f"cannot use {where}", error, self._repo.private) from error

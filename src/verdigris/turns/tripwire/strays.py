@@ -18,7 +18,8 @@ from verdigris.languages.registry import holds_tests, is_mixed
 from verdigris.storage.git import users_git
 from verdigris.storage.paths import among
 from verdigris.storage.repository import Head
-from verdigris.storage.snapshots import head_moves, trees
+from verdigris.storage.snapshots import head_moves
+from verdigris.storage.snapshots.trees import Trees
 from verdigris.turns.claim_check import fellows
 from verdigris.turns.rollback import (
     GitPosition,
@@ -272,7 +273,7 @@ def _move(project: Project, memory: TripwireMemory, now: GitPosition, tree: str)
     if now.begun - before.begun and now.commit:
         wanted = (
             *head_moves.changes_between(git, before.commit, now.commit),
-            *trees.staged_changes(git, now.commit),
+            *Trees(git).staged_changes(now.commit),
         )
     elif before.commit == now.commit:
         wanted = _half_carried(project, memory, now, tree) if before.touched != now.touched else ()

@@ -28,7 +28,7 @@ from verdigris.drivers.loop.state_file.person_edits import merge_state
 from verdigris.drivers.private_worktree import ancestor
 from verdigris.storage.git import git, users_git
 from verdigris.storage.repository import Repository, find_repository, is_checked_out, resolve
-from verdigris.storage.snapshots.trees import read_blob, read_committed, read_message
+from verdigris.storage.snapshots.trees import Trees
 from verdigris.turns.git import CommitIdentity, author_environment
 
 BRANCH = "memory/autoloop"
@@ -122,7 +122,7 @@ def _base(root: Path, name: str, branch: str, otherwise: str) -> str:
     repo = find_repository(root)
     written = _find_mark(repo, name, branch)
     for blob in (written, resolve(repo, f"{_LAST}/{name}")):
-        text = read_blob(users_git(repo), blob) if blob else None
+        text = Trees(users_git(repo)).blob_bytes(blob) if blob else None
         if text is not None:
             return os.fsdecode(text)
     return otherwise
@@ -132,7 +132,7 @@ def _find_mark(repo: Repository, name: str, branch: str) -> str:
     """The blob that the newest marked commit names. That commit is usually the tip."""
     mark = re.compile(rf"^{_MARK}: {re.escape(name)} ([0-9a-f]+)$", re.MULTILINE)
     tip = resolve(repo, f"refs/heads/{branch}")
-    message = read_message(users_git(repo), tip) if tip else ""
+    message = Trees(users_git(repo)).read_message(tip) if tip else ""
     if tip and not mark.search(message):
         pattern = f"^{_MARK}: {re.escape(name)} [0-9a-f]*$"
         message = git(repo.root, "log", "-1", "--format=%B", f"--grep={pattern}", tip).out
@@ -289,7 +289,7 @@ def _tip(root: Path, branch: str) -> str:
 def _read_file(root: Path, commit: str, name: str) -> str:
     repo = find_repository(root)
     known = resolve(repo, commit) if commit.startswith("refs/") else commit
-    data = read_committed(users_git(repo), known, f"{name}.md") if known else None
+    data = Trees(users_git(repo)).read_committed(known, f"{name}.md") if known else None
     return os.fsdecode(data or b"")
 
 
