@@ -163,7 +163,7 @@ def _end_processes(
         spared = left.mounts if left is not None and closed else ""
         missed = processes.kill(record.namespace, record.keeper, spared) or _may_hide(record, spared)
         if closed and not missed:
-            return False
+            break
     if missed and record.keeper:
         processes.kill_all(record.keeper)
     return not living([record])
