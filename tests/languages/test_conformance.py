@@ -65,7 +65,7 @@ def test_the_same_text_is_no_more_than_stubs_and_odd_texts_break_nothing(
     assert language.without_tests(data).count(b"\n") == data.count(b"\n")
     text = data.decode("utf-8", "surrogateescape")
     assert all(test.first <= test.last for test in language.written_tests(path, text, ("a",)))
-    assert all(mark.line > 0 for mark in language.marks(text))
+    assert all(mark.line > 0 for mark in language.test_comments(path, text))
 
 
 @each

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from verdigris.core.errors import UserError
 from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport, TestResult
-from verdigris.languages import go as go_text
-from verdigris.languages.rust import text as rust_text
 from verdigris.languages.rust.test_regions import oracle_part
 from verdigris.languages.tests import (
     Duplicate,
@@ -176,7 +174,6 @@ def test_a_language_that_is_not_read_has_none() -> None:
     st.sampled_from(["rust", "go"]), st.text(st.sampled_from("fn mod{}()#[]\"'r#/*\n`\\ xfunc"), max_size=60)
 )
 def test_no_text_breaks_the_reading(language: str, text: str) -> None:
-    (go_text if language == "go" else rust_text).READER.functions(text)
     marks("a.rs" if language == "rust" else "a.go", "// @tdd-id: x\n" + text)
 
 

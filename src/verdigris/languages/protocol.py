@@ -189,12 +189,8 @@ class Language:
 
     # -- ids of tests ----------------------------------------------------------------------------------------
 
-    def marks(self, text: str) -> tuple[IdMark, ...]:
-        """Comments that give tests their ids, in the order of the text."""
-        return ()
-
-    def test_comments(self, text: str) -> tuple[TestComment, ...]:
-        """All lines of comments, in the order of the text."""
+    def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:
+        """All lines of comments, in the order of the text; some give tests their ids, or name scenarios."""
         return ()
 
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:

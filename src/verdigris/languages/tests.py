@@ -11,6 +11,7 @@ from verdigris.core.test_ids import MARK, REACH, split_id
 from verdigris.core.value import replace, value
 from verdigris.languages.findings import IdMark, TestFacts
 from verdigris.languages.registry import UNREAD, has_grammar, language_for, read_all, reader_of
+from verdigris.languages.test_comments import marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -120,7 +121,7 @@ class Duplicate:
 def marks(path: str, text: str) -> tuple[IdMark, ...]:
     """Lists `@tdd-id` marks in the order of the text; none in a language that is not read."""
     language = language_for(path)
-    return () if MARK not in text or language is None else language.marks(text)
+    return () if MARK not in text or language is None else marks_of(language.test_comments(path, text))
 
 
 def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
@@ -228,7 +229,7 @@ def read_scenario_marks(path: str, data: bytes) -> ScenarioMarks:
     if SCENARIO not in text:
         return ScenarioMarks()
     language = language_for(path) or UNREAD
-    comments = language.test_comments(text)
+    comments = language.test_comments(path, text)
     if not comments:
         return ScenarioMarks((), tuple(_find_unread(path, text)))
     found = [_read_mark(language, path, text, one) for one in comments]

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.languages.node.test_ids import declarations, node_id, read_annotations, split_node_id
+from verdigris.languages.grammar.trees import tree_of
+from verdigris.languages.node.test_ids import Declaration, declarations, node_id, split_node_id
+from verdigris.languages.tests import marks
+
+
+def declared(text: str) -> list[Declaration]:
+    return declarations(tree_of("x.test.ts", text.encode())[0])
+
 
 NAMES = st.text(st.sampled_from("ab ›\\:/$`'\"\n漢"), max_size=8)
 
@@ -54,7 +61,7 @@ xit("last", () => {});
 
 
 def test_declarations_are_read_with_the_names_around_them() -> None:
-    assert [(d.names, d.is_test, d.is_each) for d in declarations(TEXT)] == [
+    assert [(d.names, d.is_test, d.is_each) for d in declared(TEXT)] == [
         (("outer",), False, False),
         (("outer", "one"), True, False),
         (("outer", 'inner "quoted" ü'), False, False),
@@ -75,13 +82,13 @@ def test_declarations_are_read_with_the_names_around_them() -> None:
     "text", ["it(", "it('a", "`${", "it.each", "describe('x', () => {", "/*", "it.each([", "}}}", "/["]
 )
 def test_broken_text_is_read_as_far_as_it_goes(text: str) -> None:
-    declarations(text)
+    declared(text)
 
 
 @given(st.text(st.sampled_from("it('`\"/${}()[]<>.\\\n x,*=each"), max_size=60))
 def test_no_text_breaks_the_reading(text: str) -> None:
-    declarations(text)
-    read_annotations("// @tdd-id: x\n" + text)
+    declared(text)
+    marks("x.test.ts", "// @tdd-id: x\n" + text)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +108,6 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 def test_an_annotation_stands_within_three_lines_above_its_test(above: str, slug: str | None) -> None:
     found = {
         getattr(mark.test, "names", None): mark.slug
-        for mark in read_annotations(f"{above}it('x', () => {{}});\n")
+        for mark in marks("x.test.ts", f"{above}it('x', () => {{}});\n")
     }
     assert found.get(("x",)) == slug

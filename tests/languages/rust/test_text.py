@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.report import Failure, Place
-from verdigris.languages.rust.text import find_definitions, find_unwrapped
+from verdigris.languages.rust import LANGUAGE
+from verdigris.languages.rust.text import find_definitions
 
 KNOWN = find_definitions(
     {"src/lib.rs": "pub fn parse(text: &str) -> Result<u32, String> {}\nimpl A { fn add(&self) {} }\n"}
@@ -68,4 +69,6 @@ def test_source_was_asked_before_the_test_gave_up(
 ) -> None:
     place = None if line is None else Place("tests/a.rs", line)
     failure = Failure(kind, assertion=False, message="", place=place)
-    assert find_unwrapped(failure, TEXT, test, KNOWN) == (None if asked is None else ("src/lib.rs", asked))
+    assert LANGUAGE.subject_of(failure, TEXT, test, KNOWN) == (
+        None if asked is None else ("src/lib.rs", asked)
+    )

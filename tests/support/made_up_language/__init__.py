@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from verdigris.core.languages import STUB_MARK, Facts
 from verdigris.core.settings import Stack
 from verdigris.languages.assertions import Assertion, TestFile
 from verdigris.languages.conventions import Usual, any_of, anywhere
-from verdigris.languages.findings import IdMark, StubFinding, WrittenTest
+from verdigris.languages.findings import StubFinding, TestComment, WrittenTest
 from verdigris.languages.folders import Folder, FoundStacks, folders_with
 from verdigris.languages.protocol import Language
+from verdigris.languages.test_comments import Comment, Declared, assign_comments
 
 _CHECK = re.compile(r"check (\w+) = (.+)")
-_MARK = re.compile(r"\? @tdd-id: (\S+)")
 
 
 class CalmLanguage(Language):
@@ -48,13 +47,15 @@ class CalmLanguage(Language):
                 return StubFinding(number, f"`{line}` is no stub")
         return None
 
-    def marks(self, text: str) -> tuple[IdMark, ...]:
-        lines = text.splitlines()
-        found = (
-            (at, _MARK.match(line), _CHECK.match(below))
-            for at, (line, below) in enumerate(pairwise(lines), 1)
+    def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:
+        found = enumerate(map(_CHECK.match, text.splitlines()), 1)
+        declared = [Declared(at, at, test[1]) for at, test in found if test]
+        comments = (
+            Comment(at, line.strip(), is_alone=True)
+            for at, line in enumerate(text.splitlines(), 1)
+            if line.strip().startswith("?")
         )
-        return tuple(IdMark(mark[1], at, test[1]) for at, mark, test in found if mark and test)
+        return assign_comments(comments, declared)
 
     def reads_tests(self, path: str) -> bool:
         return path.endswith(".calm")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.language import GrammarLanguage
-from verdigris.languages.grammar.trees import MOST_FILES, DeclaredFunction, TextReader, closure
+from verdigris.languages.grammar.trees import MOST_FILES, closure
 from verdigris.languages.protocol import lazy_modules
 
 if TYPE_CHECKING:
@@ -21,27 +21,15 @@ if TYPE_CHECKING:
     from verdigris.languages import starter as starters
     from verdigris.languages.concern_rules import Rules
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Importable, Imported, Parcel, ReadMany, TestComment
+    from verdigris.languages.findings import Importable, Imported, Parcel, ReadMany
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.go import forms, project, stub_places, stubs, tests
     from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.suite import TestPlace
-    from verdigris.languages.grammar.trees import Token
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
     from verdigris.languages.stubs import Stub, WorktreeFiles
-
-
-_GO = re.compile(
-    r"""
-      (?P<space>\s+)
-    | (?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
-    | (?P<text>`[^`]*`?|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])+')
-    | (?P<word>[^\W\d]\w*)
-    | (?P<sign>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+    from verdigris.languages.test_comments import Declared
 
 
 if not TYPE_CHECKING:
@@ -75,14 +63,6 @@ Add no dependency."""
     def starter(self) -> starters.Starter:
         return starters.Starter(project.script)
 
-    def marks(self, text: str) -> tuple[IdMark, ...]:
-
-        return READER.marks(text)
-
-    def test_comments(self, text: str) -> tuple[TestComment, ...]:
-
-        return READER.comments(text)
-
     def makes(self, written: str, reported: str) -> bool:
         return f"{reported}/".startswith(f"{written}/")
 
@@ -93,7 +73,6 @@ Add no dependency."""
         return stub_places.stubs_of(path, files)
 
     def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:  # noqa: ARG002 - by module
-
         return import_targets(one, files)
 
     def run_target(self, path: str) -> str:
@@ -102,7 +81,6 @@ Add no dependency."""
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
-
         return tests_reaching([*tests], frozenset(changed), [*files], read)
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
@@ -134,6 +112,9 @@ Add no dependency."""
     def mutation_forms(self) -> mutation.MutationForms:
         return mutation.MutationForms('if true { panic("not run by any test") };')
 
+    def declared(self, root: Node) -> list[Declared]:
+        return tests.declared(root)
+
     def code_in_comments(self, root: Node) -> list[str]:
         """Cgo compiles comments, so all of them count in a file that imports "C"."""
         is_cgo = any(trees.text_of_node(node) == '"C"' for node in trees.walk(root))
@@ -141,24 +122,6 @@ Add no dependency."""
 
 
 LANGUAGE = GoLanguage(FACTS["go"])
-
-
-def _functions(tokens: list[Token]) -> Iterator[DeclaredFunction]:
-    depth = 0
-    for index, token in enumerate(tokens):
-        if token.text == "func" and not depth and index + 1 < len(tokens):
-            name = tokens[index + 1]
-            yield DeclaredFunction(token.line, name.text if name.kind == "word" else "", token.line)
-        depth += (token.text in {"{", "("}) - (token.text in {"}", ")"})
-
-
-def _spans(text: str) -> Iterator[tuple[str, int, int]]:
-    for found in _GO.finditer(text):
-        if found.lastgroup != "space":
-            yield str(found.lastgroup), found.start(), found.end()
-
-
-READER = TextReader(_spans, _functions)
 
 
 _GO_IMPORT = re.compile(rb'"([\w.\-/~]+)"')

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word, Words
 from verdigris.languages.grammar.suite import At, GrammarSuite, spell
-from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, text_of_node, walk
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    first,
+    line_of,
+    on_one_line,
+    part,
+    parts,
+    text_of_node,
+    walk,
+)
+from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -298,3 +308,17 @@ def _is_failing(node: Node) -> bool:
 def _fails_test(block: Node) -> bool:
     statements = parts(first(parts(block), "statement_list"))
     return any(_is_failing(call) for s in statements if s.type == "expression_statement" for call in parts(s))
+
+
+def declared(root: Node) -> list[Declared]:
+    """The functions and methods at the top of a file; a method is no test."""
+    kinds = {"function_declaration", "method_declaration"}
+    functions = [node for node in parts(root) if node.type in kinds]
+    return [
+        Declared(
+            line_of(node),
+            line_of(node),
+            text_of_node(part(node, "name")) if node.type == "function_declaration" else None,
+        )
+        for node in functions
+    ]

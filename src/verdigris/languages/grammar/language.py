@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import replace
 from verdigris.languages.concern_rules import Rules
-from verdigris.languages.grammar.trees import directives, grammar_of, read_imports, same_tree, tree_of
+from verdigris.languages.grammar.trees import (
+    directives,
+    grammar_of,
+    read_comments,
+    read_imports,
+    same_tree,
+    tree_of,
+)
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.protocol import Language, lazy_modules
+from verdigris.languages.test_comments import assign_comments
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
         SourceChange,
         StubBody,
         StubFinding,
+        TestComment,
         TestFacts,
         TestFault,
         TestText,
@@ -50,6 +59,7 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.literals import Chance, RenamedWords, Replaced
     from verdigris.languages.probes import ByteEdit, Probe
+    from verdigris.languages.test_comments import Declared
 
 
 if not TYPE_CHECKING:
@@ -88,6 +98,10 @@ class GrammarLanguage(Language):
     def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:  # noqa: ARG002 - a default
         """The edits that mark a test as skipped; empty if it is marked, None if its form cannot be marked."""
         return None
+
+    def declared(self, root: Node) -> Sequence[Declared]:  # noqa: ARG002 - a default
+        """The tests, and what else may stand below a comment, in the order of the text."""
+        return ()
 
     def code_in_comments(self, root: Node) -> list[str]:
         """The comments below a root that a tool executes, such as directives."""
@@ -150,8 +164,11 @@ class GrammarLanguage(Language):
             return None
         return reading.facts_of(test.name)
 
-    def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:
+    def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:
+        root, _ = tree_of(path, text.encode("utf-8", "surrogateescape"))
+        return assign_comments(read_comments(root), self.declared(root))
 
+    def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:
         return mark_skipped(self, path, data, name, why) if self.has_grammar(path) else None
 
     def parses(self, path: str, text: str) -> bool:

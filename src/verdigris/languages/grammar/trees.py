@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.languages import DEFAULT_LANGUAGE, FACTS, facts_of
-from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
-from verdigris.languages.findings import IdMark, Imported, TestComment
+from verdigris.languages.findings import Imported
+from verdigris.languages.test_comments import comment_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node, Parser
 
+    from verdigris.languages.test_comments import Comment
 
 _QUOTED = frozenset({"string"})
 """JavaScript's strings, whose quotes do not count: a formatter chooses between `'` and `"`."""
@@ -170,89 +171,14 @@ def directives(root: Node) -> list[str]:
     return [comment for comment in comments_of(root) if _DIRECTIVE.search(comment)]
 
 
-_COMMENT = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
-
-
-@value
-class DeclaredFunction:
-    line: int
-    """The line of its first attribute, or of the function itself."""
-    name: str
-    """The name with the modules around it, e.g. `tests::adds`; empty for a Go method, which is no test."""
-    last: int
-    """The line of its name."""
-
-
-@value
-class Token:
-    kind: str
-    text: str
-    line: int
-    is_first: bool
-    """True if nothing stands before it on its line."""
-
-
-@value
-class TextReader:
-    """Reads the functions of a language's files, and the comments that belong to them."""
-
-    spans: Callable[[str], Iterable[tuple[str, int, int]]]
-    """Returns kind, start and end of each token of a text, without white space."""
-    find: Callable[[list[Token]], Iterable[DeclaredFunction]]
-    """Finds the functions in a list of words and signs."""
-
-    def functions(self, text: str) -> tuple[DeclaredFunction, ...]:
-        """Lists functions in the order of the text; empty if it cannot be read."""
-        return tuple(self.find(_words_and_signs(_tokens_of(text, self.spans(text)))))
-
-    def comments(self, text: str) -> tuple[TestComment, ...]:
-        tokens = _tokens_of(text, self.spans(text))
-        return tuple(_comments_above(self.find(_words_and_signs(tokens)), tokens))
-
-    def marks(self, text: str) -> tuple[IdMark, ...]:
-        return marks_of(self.comments(text))
-
-
-def _tokens_of(text: str, spans: Iterable[tuple[str, int, int]]) -> list[Token]:
-    """Makes tokens of `spans`: kind, start and end of each."""
-    found: list[Token] = []
-    at, line = 0, 1
-    for kind, start, end in spans:
-        gap = text.count("\n", at, start)
-        line += gap
-        found.append(Token(kind, text[start:end], line, is_first=bool(gap) or not found))
-        line += text.count("\n", start, end)
-        at = end
-    return found
-
-
-def _words_and_signs(tokens: Iterable[Token]) -> list[Token]:
-    return [token for token in tokens if token.kind in {"word", "sign"}]
-
-
-def marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
-    """Finds `// @tdd-id: slug` on lines of their own."""
-    found = ((one, _COMMENT.match(one.text)) for one in comments if one.test is not None)
-    return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
-
-
-def _comments_above(functions: Iterable[DeclaredFunction], tokens: Iterable[Token]) -> Iterator[TestComment]:
-    """Yields the lines of comments; each belongs to the next function, if that is near enough."""
-    defined = [*functions]
-    for token in tokens:
-        if not token.text.startswith(("//", "/*")):
-            continue
-        for line, text in comment_lines(token.line, token.text):
-            owner = next((each for each in defined if each.last > line), None) if token.is_first else None
-            is_near = owner is not None and owner.name and owner.line - line <= REACH
-            yield TestComment(line, text, owner.name if owner is not None and is_near else None)
-
-
-def comment_lines(line: int, text: str) -> Iterator[tuple[int, str]]:
-    """Each line of a comment with its number; lines of a block comment get the block's opening sign."""
-    sign = "/* " if text.startswith("/*") else ""
-    lines = (one.strip().removeprefix(sign.strip()).strip() for one in text.split("\n"))
-    return ((number, sign + one) for number, one in enumerate(lines, line))
+def read_comments(root: Node) -> Iterator[Comment]:
+    """The lines of all comments that begin with `//` or `/*`."""
+    text = root.text or b""
+    for node in walk(root):
+        if node.type in COMMENTS and text_of_node(node).startswith(("//", "/*")):
+            at = node.start_byte - root.start_byte
+            is_alone = not text[text.rfind(b"\n", 0, at) + 1 : at].strip()
+            yield from comment_lines(line_of(node), text_of_node(node), is_alone=is_alone)
 
 
 MOST_FILES = 3_000

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.language import GrammarLanguage
 from verdigris.languages.protocol import lazy_modules
+from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from tree_sitter import Node
 
     from verdigris.core.paths import Detected
     from verdigris.core.report import TestResult
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
         Parcel,
         ReadMany,
         StackFacts,
-        TestComment,
         TestFault,
         TestText,
     )
@@ -98,11 +100,10 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
 
     # -- ids of tests ----------------------------------------------------------------------------------------
 
-    def marks(self, text: str) -> tuple[IdMark, ...]:
-        return test_ids.read_annotations(text)
-
-    def test_comments(self, text: str) -> tuple[TestComment, ...]:
-        return test_ids.comments(text)
+    def declared(self, root: Node) -> list[Declared]:
+        return [
+            Declared(one.line, one.line, one if one.is_test else None) for one in test_ids.declarations(root)
+        ]
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:  # noqa: ARG002 - by names
         return test_ids.case_of(mark, result)

@@ -20,7 +20,7 @@ from verdigris.languages.grammar.trees import (
 )
 from verdigris.languages.literals import one_line, quote_line
 from verdigris.languages.node.checks import assert_check, expect_check
-from verdigris.languages.node.test_ids import SEPARATOR, node_id
+from verdigris.languages.node.test_ids import SEPARATOR, SUITES, TESTS, node_id, read_chain, read_name
 from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.suite import TestPlace
 
 
-_SUITES = frozenset({"describe", "suite", "context", "fdescribe", "xdescribe"})
-_TESTS = frozenset({"it", "test", "fit", "xit", "xtest", "specify", "xspecify"})
 _SKIPPING = frozenset({"skip", "todo", "fails", "failing", "skipIf", "runIf"})
 _OFF = frozenset({"xit", "xtest", "xdescribe", "xspecify"})
 _ALONE = frozenset({"fit", "fdescribe"})
@@ -115,11 +113,11 @@ class NodeSuite(GrammarSuite):
                 self.visit_children(node, at)
 
     def _visit_call(self, node: Node, at: At) -> None:
-        chained, arguments = _read_words(part(node, "function")), parts(part(node, "arguments"))
+        chained, arguments = read_chain(part(node, "function")), parts(part(node, "arguments"))
         words = None if chained is None else [text_of_node(word) for word in chained]
         if words is not None and at.test and words[:2] in _NESTED:
             words = words[1:]
-        declared = words is not None and words[0] in _SUITES | _TESTS and arguments
+        declared = words is not None and words[0] in SUITES | TESTS and arguments
         if words is not None and declared:
             self._declare_test(node, words, at)
         elif (
@@ -166,8 +164,8 @@ class NodeSuite(GrammarSuite):
 
     def _declare_test(self, node: Node, words: list[str], at: At) -> None:
         arguments = parts(part(node, "arguments"))
-        name, body = _name(arguments[0]), next((a for a in arguments if a.type in _FUNCTIONS), None)
-        scope = node_id("", (name,))[2:]
+        name, body = read_name(arguments[0]), next((a for a in arguments if a.type in _FUNCTIONS), None)
+        scope = node_id("", (text_of_node(arguments[0]) if name is None else name,))[2:]
         scope = f"{at.scope}{SEPARATOR}{scope}" if at.scope else scope
         head = on_one_line(part(node, "function"))
         options = first(arguments[1:], "object")
@@ -177,8 +175,8 @@ class NodeSuite(GrammarSuite):
             self.add_mark("skipped", node, head, scope)
         if "only" in words or words[0] in _ALONE or settings.get("only", "false") != "false":
             self.add_mark("deselected", node, head, "")
-        inner = replace(at, scope=scope, test=words[0] in _TESTS or at.test)
-        if words[0] in _TESTS and not at.test:
+        inner = replace(at, scope=scope, test=words[0] in TESTS or at.test)
+        if words[0] in TESTS and not at.test:
             self.add_test(scope, node, body)
         self.add_rows(self._table(part(node, "function")), inner)
         if body is not None:
@@ -257,14 +255,8 @@ def _read_await(node: Node, chain: list[str], at: At) -> At:
     return at if waited else at.under("not awaited")
 
 
-def _name(node: Node) -> str:
-    if node.type == "string" or (node.type == "template_string" and "${" not in text_of_node(node)):
-        return text_of_node(node)[1:-1]
-    return text_of_node(node)
-
-
 def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-    words = _read_words(part(place.node, "function"))
+    words = read_chain(part(place.node, "function"))
     if words is None:
         return None
     names = [text_of_node(word) for word in words]
@@ -278,24 +270,6 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] 
     # Jest has `test.concurrent.skip`, but no `test.skip.concurrent`.
     word = next((word for word in words if text_of_node(word) == "concurrent"), words[0])
     return (ByteEdit(word.end_byte, word.end_byte, ".skip"), _write_reason(place.node, given, data, why))
-
-
-def _read_words(function: Node | None) -> list[Node] | None:
-    """The words of a chain such as `test.concurrent.each(…)`; None if it does not begin with a name."""
-    found: list[Node] = []
-    while function is not None:
-        match function.type:
-            case "member_expression":
-                word = part(function, "property")
-                found += [word] if word is not None else []
-                function = part(function, "object")
-            case "call_expression":
-                function = part(function, "function")
-            case "identifier" | "this":
-                return [function, *reversed(found)]
-            case _:
-                return None
-    return None
 
 
 def _is_node_test(node: Node) -> bool:

@@ -124,16 +124,8 @@ there is."""
     def may_hold_tests(self, path: str) -> bool:
         return path.rpartition("/")[2] not in {"conftest.py", "__init__.py", "manage.py"}
 
-    def marks(self, text: str) -> tuple[IdMark, ...]:
-        return tuple(
-            findings.IdMark(each.slug, each.line, name) for name, each in tests.read_annotations(text).items()
-        )
-
-    def test_comments(self, text: str) -> tuple[TestComment, ...]:
-        return tuple(
-            findings.TestComment(one.line, one.text, one.function or None)
-            for one in tests.read_comments(text)
-        )
+    def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:  # noqa: ARG002 - read alike by any name
+        return tests.read_test_comments(text)
 
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
         return test_places.read_test_facts(path, text, str(mark.test))

@@ -20,22 +20,25 @@ if TYPE_CHECKING:
     from verdigris.languages import starter as starters
     from verdigris.languages.concern_rules import Rules
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment, TestRegions
+    from verdigris.languages.findings import IdMark, Imported, Parcel, TestRegions
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.grammar import mutation
+    from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
     from verdigris.languages.rust import forms, project, stub_places, stubs, test_regions, tests
     from verdigris.languages.rust import text as rust_text
     from verdigris.languages.stubs import Stub, WorktreeFiles
+    from verdigris.languages.test_comments import Declared
 
 
 if not TYPE_CHECKING:
     forms, project, stub_places, stubs, test_regions, tests, rust_text = lazy_modules(
         __name__, "forms project stub_places stubs test_regions tests text"
     )
-    findings, mutation, starters = lazy_modules("verdigris.languages", "findings grammar.mutation starter")
+    findings, mutation, trees, starters = lazy_modules(
+        "verdigris.languages", "findings grammar.mutation grammar.trees starter"
+    )
 
 
 class RustLanguage(GrammarLanguage):
@@ -91,15 +94,15 @@ dependency."""
     def subject_of(
         self, failure: Failure, text: str, function: str, known: Mapping[str, str]
     ) -> tuple[str, int] | None:
-        return rust_text.find_unwrapped(failure, text, function, known)
+        root, _ = trees.tree_of("lib.rs", text.encode("utf-8", "surrogateescape"))
+        return rust_text.find_unwrapped(
+            failure, text, rust_text.find_span(tests.declared(root), function), known
+        )
 
     # -- ids of tests ----------------------------------------------------------------------------------------
 
-    def marks(self, text: str) -> tuple[IdMark, ...]:
-        return rust_text.READER.marks(text)
-
-    def test_comments(self, text: str) -> tuple[TestComment, ...]:
-        return rust_text.READER.comments(text)
+    def declared(self, root: Node) -> list[Declared]:
+        return tests.declared(root)
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
         return rust_text.case_of(str(mark.test), path, result)

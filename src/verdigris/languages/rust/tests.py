@@ -11,12 +11,14 @@ from verdigris.languages.grammar.trees import (
     COMMENTS,
     comments_of,
     first,
+    line_of,
     on_one_line,
     part,
     parts,
     text_of_node,
     walk,
 )
+from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -325,3 +327,38 @@ def _split_at(nodes: Sequence[Node], operator: str) -> list[list[Node]]:
         else:
             found[-1].append(node)
     return [side for side in found if side]
+
+
+def declared(root: Node) -> list[Declared]:
+    """All functions, named with the modules around them; also those in macros, which are only tokens."""
+    found = []
+    for node in walk(root):
+        name = node.next_sibling
+        if text_of_node(node) == "fn" and name is not None and name.type == "identifier":
+            line = line_of(_first_attribute(node) or node)
+            found.append(
+                Declared(line, line_of(node), "::".join((*_modules_around(node), text_of_node(name))))
+            )
+    return found
+
+
+def _first_attribute(keyword: Node) -> Node | None:
+    """The first attribute of a function. `keyword`: its `fn`."""
+    item = keyword.parent
+    if item is not None and item.type == "function_item":
+        return next(iter(attributes_of(item)), None)
+    found, before = None, keyword.prev_sibling
+    while before is not None and not text_of_node(before).startswith((";", "{")):
+        found = before if text_of_node(before) == "#" else found
+        before = before.prev_sibling
+    return found
+
+
+def _modules_around(node: Node) -> list[str]:
+    found: list[str] = []
+    around = node.parent
+    while around is not None:
+        if around.type == "mod_item":
+            found.insert(0, text_of_node(part(around, "name")))
+        around = around.parent
+    return found

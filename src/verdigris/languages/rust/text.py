@@ -1,4 +1,4 @@
-"""Reads the tokens of a Rust text: functions, marks and names of tests, and imports.
+"""Reads the tokens of a Rust text, the names of tests, and imports.
 
 Also finds the source that returned the value which a test could not unwrap.
 """
@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.languages.folders import first_known
-from verdigris.languages.grammar.trees import DeclaredFunction, TextReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from verdigris.core.report import Failure, TestResult
-    from verdigris.languages.grammar.trees import Token
+    from verdigris.languages.test_comments import Declared
 
 
 _TOKEN = re.compile(
@@ -150,46 +151,6 @@ def split_arguments(inside: Sequence[RustToken]) -> list[Sequence[RustToken]]:
     return [part for part in (*parts, inside[start:]) if part]
 
 
-_WIDE = re.compile(r"[^\x00-\x7f]")
-
-
-def _functions(tokens: list[Token]) -> Iterator[DeclaredFunction]:
-    modules: list[tuple[int, str]] = []
-    depth = 0
-    begins: int | None = None
-    for index, token in enumerate(tokens):
-        after = [each.text for each in tokens[index + 1 : index + 3]]
-        match token.text:
-            case "#" if begins is None:
-                begins = token.line
-            case "fn" if after and tokens[index + 1].kind == "word":
-                names = (*(name for _, name in modules), after[0])
-                yield DeclaredFunction(begins or token.line, "::".join(names), token.line)
-                begins = None
-            case "mod" if after[1:] == ["{"]:
-                modules.append((depth, after[0]))
-            case "{":
-                depth += 1
-            case "}":
-                depth -= 1
-                if modules and modules[-1][0] == depth:
-                    modules.pop()
-        if token.text in {"{", "}", ";"}:
-            begins = None
-
-
-def _spans(text: str) -> Iterator[tuple[str, int, int]]:
-    # The tokenizer reads bytes. One byte for each character makes its offsets those of the text.
-    data = _WIDE.sub("_", text).encode()
-    try:
-        yield from [(token.kind, token.start, token.end) for token in tokens(data)]
-    except Unreadable:
-        return
-
-
-READER = TextReader(_spans, _functions)
-
-
 def case_of(name: str, path: str, result: TestResult) -> str | None:
     """The part of a reported name after the marked test's own name; None if it is another test."""
     function = split_id(result.native_id).function
@@ -236,14 +197,14 @@ def find_definitions(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_unwrapped(
-    failure: Failure, text: str, test: str, known: Mapping[str, str]
+    failure: Failure, text: str, span: tuple[int, int], known: Mapping[str, str]
 ) -> tuple[str, int] | None:
     """A source file that the test called before it failed, and the line where the test gave up; else None.
 
-    `text`: of the test's file. `test`: its full name. `known`: from `find_definitions`.
+    `text`: of the test's file. `span`: from `find_span`. `known`: from `find_definitions`.
     """
     lines = text.splitlines()
-    first, last = _span(text, test, len(lines))
+    first, last = span[0], min(span[1], len(lines))
     if failure.kind == "panic":
         at = failure.place.line if failure.place else 0
         if not first <= at <= last or not _GIVES_UP.search(lines[at - 1]):
@@ -253,12 +214,11 @@ def find_unwrapped(
     return next(((known[name], last) for name in called if name in known), None)
 
 
-def _span(text: str, test: str, end: int) -> tuple[int, int]:
-    """The first and last line of a test; (1, 0) if it is not found."""
-    found = READER.functions(text)
-    for index, function in enumerate(found):
-        if f"::{test}".endswith(f"::{function.name}"):
-            return function.line, found[index + 1].line - 1 if index + 1 < len(found) else end
+def find_span(functions: Sequence[Declared], test: str) -> tuple[int, int]:
+    """The first line of a test and the last that may be its own; (1, 0) if it is not found."""
+    for function, below in zip_longest(functions, functions[1:]):
+        if f"::{test}".endswith(f"::{function.test}"):
+            return function.line, sys.maxsize if below is None else below.line - 1
     return 1, 0
 
 

@@ -4,11 +4,11 @@ import textwrap
 
 import pytest
 
-from verdigris.languages.python.tests import Annotation, read_annotations
+from verdigris.languages.tests import marks
 
 
-def found(text: str) -> dict[str, str]:
-    return {name: a.slug for name, a in read_annotations(textwrap.dedent(text)).items()}
+def found(text: str) -> dict[object, str]:
+    return {mark.test: mark.slug for mark in marks("test_a.py", textwrap.dedent(text))}
 
 
 def test_directly_above_and_three_lines_above() -> None:
@@ -34,7 +34,8 @@ def test_directly_above_and_three_lines_above() -> None:
 
 
 def test_line_of_the_annotation() -> None:
-    assert read_annotations("\n#@tdd-id:  s \ndef test_a(): pass")["test_a"] == Annotation("s", 2)
+    (mark,) = marks("test_a.py", "\n#@tdd-id:  s \ndef test_a(): pass")
+    assert (mark.slug, mark.line) == ("s", 2)
 
 
 def test_a_comment_belongs_to_the_next_definition_only() -> None:
@@ -83,4 +84,4 @@ def test_what_is_no_annotation() -> None:
 
 @pytest.mark.parametrize("text", ["# @tdd-id: a\ndef test_x(:", "# @tdd-id: a\n\0"])
 def test_a_file_that_does_not_parse_has_none(text: str) -> None:
-    assert read_annotations(text) == {}
+    assert found(text) == {}

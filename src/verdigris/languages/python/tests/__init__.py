@@ -4,86 +4,49 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 import tokenize
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from verdigris.core.test_ids import MARK, REACH
 from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
 from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import first_line, nodes_in, parse, parse_or_none
+from verdigris.languages.test_comments import Comment, Declared, assign_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from verdigris.languages.findings import TestComment
 
 
-_COMMENT = re.compile(r"#\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
-
-
-@value
-class Annotation:
-    slug: str
-    line: int
-
-
-@value
-class FunctionComment:
-    line: int
-    text: str
-    function: str
-    """The qualified name of the function below the comment; empty if none is near enough."""
-
-
-def read_annotations(text: str) -> Mapping[str, Annotation]:
-    """The `@tdd-id` marks by qualified function name. A comment belongs to the next definition only."""
-    if MARK not in text:
-        return {}
-    marked = ((one, _COMMENT.match(one.text)) for one in read_comments(text) if one.function)
-    return {one.function: Annotation(mark[1], one.line) for one, mark in marked if mark}
-
-
-def read_comments(text: str) -> tuple[FunctionComment, ...]:
+def read_test_comments(text: str) -> tuple[TestComment, ...]:
     """Lists comments in the order of the text; empty if the text does not parse."""
     if (tree := parse_or_none(text)) is None:
         return ()
-    definitions = sorted(_definitions(tree.body, ""))
-    found = []
-    for line, comment, is_alone in _comments(text):
-        owner = next((d for d in definitions if d.last > line), None) if is_alone else None
-        is_near = owner is not None and owner.is_function and owner.line - line <= REACH
-        found.append(FunctionComment(line, comment, owner.name if owner is not None and is_near else ""))
-    return tuple(found)
+    declared = sorted(_definitions(tree.body, ""), key=lambda one: one.line)
+    return assign_comments(_comments(text), declared)
 
 
-class _Definition(NamedTuple):
-    line: int
-    """The line of the first decorator, or of the definition itself."""
-    name: str
-    is_function: bool
-    last: int
-    """The line of its name."""
-
-
-def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[_Definition]:
+def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[Declared]:
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield _Definition(first_line(node), prefix + node.name, is_function=True, last=node.lineno)
+                yield Declared(first_line(node), node.lineno, prefix + node.name)
             case ast.ClassDef():
-                yield _Definition(first_line(node), prefix + node.name, is_function=False, last=node.lineno)
+                yield Declared(first_line(node), node.lineno, None)
                 yield from _definitions(node.body, f"{prefix}{node.name}::")
             case ast.stmt() | ast.ExceptHandler():
                 yield from _definitions(ast.iter_child_nodes(node), prefix)
 
 
-def _comments(text: str) -> Iterator[tuple[int, str, bool]]:
-    """The comments, and whether each is alone on its line. Strings do not count: they may quote a mark."""
+def _comments(text: str) -> Iterator[Comment]:
+    """The comments of a text; strings do not count, which may quote a mark."""
     lines = text.splitlines(keepends=True)
     for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
         if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string, not token.line[: token.start[1]].strip()
+            is_alone = not token.line[: token.start[1]].strip()
+            yield Comment(token.start[0], token.string, is_alone)
 
 
 _CONTEXTS = frozenset({"raises", "warns", "deprecated_call", "suppress"})

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import MARK, split_id
 from verdigris.languages.findings import Weakening
 from verdigris.languages.python.syntax import parse_or_none
-from verdigris.languages.python.tests import read_annotations
+from verdigris.languages.python.tests import read_test_comments
 from verdigris.languages.python.weakening.suite import inherited_losses, pairs, states
+from verdigris.languages.test_comments import marks_of
 from verdigris.languages.weakening import Loss, describe_losses, losses_between
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def _split_revised(revised: Collection[str], before: Mapping[str, str]) -> list[
     """The path and function of each entry of `revised`."""
     slugs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for path, text in before.items():
-        for function, annotation in read_annotations(text).items():
-            slugs[annotation.slug].append((path, function))
+        for mark in marks_of(read_test_comments(text)) if MARK in text else ():
+            slugs[mark.slug].append((path, str(mark.test)))
     entries = []
     for entry in revised:
         native = split_id(entry)
