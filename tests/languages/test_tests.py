@@ -182,10 +182,7 @@ def test_a_slug_used_twice_is_an_error_that_names_both_places() -> None:
     assert duplicates(texts) == (Duplicate("s", Place("a.py", 2), Place("b.js", 1)),)
     with pytest.raises(UserError, match=r"a\.py:2 and b\.js:1"):
         refuse_duplicates(texts)
-
-
-def test_no_duplicates() -> None:
-    refuse_duplicates({"b.py": "# @tdd-id: s\ndef test_x(): pass\n", "a.py": "def test_y(): pass\n"})
+    refuse_duplicates({"b.js": texts["b.js"], "a.py": "def test_y(): pass\n"})
 
 
 def read(path: str, text: str) -> ScenarioMarks:

@@ -16,9 +16,6 @@ def test_contents_of_data_that_are_found_nowhere_any_more_are_told() -> None:
     assert data_weakenings(GOLDEN, WORSE, ["tests/golden"]) == ()
 
 
-def test_a_language_that_reads_no_tests_takes_them_for_data() -> None:
+def test_only_a_language_that_reads_no_tests_takes_them_for_data() -> None:
     assert UNREAD.weakenings(GOLDEN, WORSE, ()) == (CHANGED,)
-
-
-def test_a_language_that_reads_tests_leaves_data_to_others() -> None:
     assert language_named("python").weakenings(GOLDEN, WORSE, ()) == ()

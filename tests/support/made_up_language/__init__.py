@@ -48,13 +48,9 @@ class CalmLanguage(Language):
         return None
 
     def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:
-        found = enumerate(map(_CHECK.match, text.splitlines()), 1)
-        declared = [Declared(at, at, test[1]) for at, test in found if test]
-        comments = (
-            Comment(at, line.strip(), is_alone=True)
-            for at, line in enumerate(text.splitlines(), 1)
-            if line.strip().startswith("?")
-        )
+        lines = [*enumerate(text.splitlines(), 1)]
+        declared = [Declared(at, at, test[1]) for at, line in lines if (test := _CHECK.match(line))]
+        comments = (Comment(at, line, is_alone=True) for at, line in lines if line.startswith("?"))
         return assign_comments(comments, declared)
 
     def reads_tests(self, path: str) -> bool:
