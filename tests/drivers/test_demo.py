@@ -74,7 +74,7 @@ TURN = ["claimed", "frozen-oracle", "regressed", "accepted"]
 
 
 def test_the_command_offers_every_language() -> None:
-    assert [one.name for one in readers() if one.starter() is not None] == [*LANGUAGES]
+    assert [one.name for one in readers() if one.project.starter() is not None] == [*LANGUAGES]
 
 
 @pytest.mark.slow

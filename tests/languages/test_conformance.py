@@ -41,14 +41,14 @@ def test_its_facts_name_it_and_its_files(language: Language) -> None:
 
 @each
 def test_its_conventions_are_regexes_that_leave_most_files_alone(language: Language) -> None:
-    usual = language.conventions(runners_of(language.name)[0])
+    usual = language.project.conventions(runners_of(language.name)[0])
     for regex in (usual.tests, usual.runner, usual.transient, usual.not_source):
         assert not re.compile(regex).match(f"src/price{language.facts.suffixes[0]}")
 
 
 @each
 def test_a_test_folder_or_a_test_name_makes_a_test(language: Language) -> None:
-    tests = re.compile(language.conventions(runners_of(language.name)[0]).tests)
+    tests = re.compile(language.project.conventions(runners_of(language.name)[0]).tests)
     end = language.facts.suffixes[0]
     likely = (f"tests/a{end}", f"test/a{end}", f"checks/a{end}", f"a_test{end}", f"src/test/A{end}")
     assert any(map(tests.match, likely))
@@ -60,38 +60,40 @@ def test_the_same_text_is_no_more_than_stubs_and_odd_texts_break_nothing(
     language: Language, data: bytes
 ) -> None:
     path = f"a{language.facts.suffixes[0]}"
-    if language.same_tree(path, data, data):
-        assert language.beyond_stubs(path, data, data) is None
+    if language.source.same_tree(path, data, data):
+        assert language.stubs.beyond_stubs(path, data, data) is None
     assert language.without_tests(data).count(b"\n") == data.count(b"\n")
     text = data.decode("utf-8", "surrogateescape")
-    assert all(test.first <= test.last for test in language.written_tests(path, text, ("a",)))
-    assert all(mark.line > 0 for mark in language.test_comments(path, text))
+    assert all(test.first <= test.last for test in language.tests.written_tests(path, text, ("a",)))
+    assert all(mark.line > 0 for mark in language.tests.test_comments(path, text))
 
 
 @each
 @pytest.mark.parametrize("data", ODD)
 def test_only_a_test_that_stands_in_a_text_can_be_marked_as_skipped(language: Language, data: bytes) -> None:
     for suffix in language.facts.suffixes:
-        assert language.with_skip(f"tests/a_test{suffix}", data, "adds", "blocked: no way") is None
+        assert language.tests.with_skip(f"tests/a_test{suffix}", data, "adds", "blocked: no way") is None
 
 
 @each
 def test_the_mark_of_a_skipped_test_comes_once_and_can_be_read(language: Language) -> None:
     path, text = SMALLEST.get(language.name, (f"tests/a_test{language.facts.suffixes[0]}", "test adds\n"))
     name = "Test_adds" if "Test_adds" in text else "test_adds"
-    done = language.with_skip(path, text.encode(), name, "blocked: no way")
+    done = language.tests.with_skip(path, text.encode(), name, "blocked: no way")
     if done is None:
         assert language.name not in SMALLEST, "it reads tests, and so it can mark them"
         return
     assert b"blocked: no way" in done
-    assert language.parses(path, done.decode())
-    assert len(language.read_test_file(path, done.decode()).skips) == 1
-    assert language.with_skip(path, done, name, "blocked: for another reason") == done
+    assert language.tests.parses(path, done.decode())
+    assert len(language.tests.read_test_file(path, done.decode()).skips) == 1
+    assert language.tests.with_skip(path, done, name, "blocked: for another reason") == done
 
 
 @each
 def test_what_is_more_than_stubs_is_said_with_a_line_and_a_reason(language: Language) -> None:
-    found = language.beyond_stubs(f"a{language.facts.suffixes[0]}", b"", b"let launch = missiles(1)\nx = 2\n")
+    found = language.stubs.beyond_stubs(
+        f"a{language.facts.suffixes[0]}", b"", b"let launch = missiles(1)\nx = 2\n"
+    )
     assert found is not None
     assert found.line >= 1
     assert found.why
@@ -99,34 +101,34 @@ def test_what_is_more_than_stubs_is_said_with_a_line_and_a_reason(language: Lang
 
 @each
 def test_a_test_makes_itself_and_no_other(language: Language) -> None:
-    assert language.makes("adds", "adds")
-    assert not language.makes("adds", "subtracts")
-    assert not language.encloses("adds", "subtracts")
+    assert language.ids.makes("adds", "adds")
+    assert not language.ids.makes("adds", "subtracts")
+    assert not language.ids.encloses("adds", "subtracts")
 
 
 @each
 def test_manifests_have_keys_for_the_runner_and_nothing_else_counts(language: Language) -> None:
     for name in language.facts.manifests:
         text = "{}" if name.endswith(".json") else "<project/>" if name.endswith(".xml") else ""
-        assert language.runner_keys(name, text) == b""
+        assert language.project.runner_keys(name, text) == b""
 
 
 @each
 def test_nothing_changed_gives_rise_to_nothing(language: Language) -> None:
-    assert language.concerns(SourceChange({}, {}, {})) == ()
-    assert language.mutants({}, {}).mutants == ()
-    assert language.weakenings({}, {}, ()) == ()
-    assert language.test_bases({}, ()) == []
-    assert language.probes({}, {}, random.Random(0), 3) == ()
-    assert language.reaching(["t"], [], ["t"], lambda _: {}) <= {"t"}
+    assert language.source.concerns(SourceChange({}, {}, {})) == ()
+    assert language.source.mutants({}, {}).mutants == ()
+    assert language.tests.weakenings({}, {}, ()) == ()
+    assert language.tests.test_bases({}, ()) == []
+    assert language.liveness.probes({}, {}, random.Random(0), 3) == ()
+    assert language.imports.reaching(["t"], [], ["t"], lambda _: {}) <= {"t"}
 
 
 @each
 def test_a_test_file_that_is_gone_is_a_weakening_unless_a_person_gave_it_up(language: Language) -> None:
     path, text = SMALLEST.get(language.name, (f"tests/a_test{language.facts.suffixes[0]}", "test adds\n"))
-    assert {one.path for one in language.weakenings({path: text}, {}, ())} == {path}
-    assert language.weakenings({path: text}, {}, (path,)) == ()
-    assert language.weakenings({path: text}, {path: text}, ()) == ()
+    assert {one.path for one in language.tests.weakenings({path: text}, {}, ())} == {path}
+    assert language.tests.weakenings({path: text}, {}, (path,)) == ()
+    assert language.tests.weakenings({path: text}, {path: text}, ()) == ()
 
 
 @each
@@ -144,10 +146,10 @@ def test_what_is_traced_has_a_reader_of_its_lines(language: Language) -> None:
 def test_held_out_files_are_all_laid_down_and_each_is_asked_for(language: Language) -> None:
     code = [f"tests/{name}_test{language.facts.suffixes[0]}" for name in "ab"]
     held = dict.fromkeys([*code, "tests/data.json"], b"")
-    parcels = language.parcels(code, ["tests/data.json"], held)
+    parcels = language.held_out.parcels(code, ["tests/data.json"], held)
     assert {path for one in parcels for path in one.files} == set(held)
     assert {path for one in parcels for path in one.asked} >= set(code)
-    assert set(language.dress(held, loads_modules=True)) >= set(held)
+    assert set(language.held_out.dress(held, loads_modules=True)) >= set(held)
 
 
 @each

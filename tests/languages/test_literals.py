@@ -23,7 +23,7 @@ def helper():
 
 
 def replace_inputs(text: str, lot: Random) -> tuple[Replaced, ...]:
-    return reader_of("test_a.py").other_inputs("test_a.py", text.encode(), lot)
+    return reader_of("test_a.py").liveness.other_inputs("test_a.py", text.encode(), lot)
 
 
 def test_one_argument_of_each_test_is_another_and_nothing_else() -> None:

@@ -22,7 +22,7 @@ from verdigris.languages.registry import language_named
     ],
 )
 def test_a_text_makes_the_tests_that_bear_its_name(language: str, written: str, reported: str) -> None:
-    assert language_named(language).makes(written, reported)
+    assert language_named(language).ids.makes(written, reported)
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_a_text_makes_the_tests_that_bear_its_name(language: str, written: str, 
     ],
 )
 def test_and_no_others(language: str, written: str, reported: str) -> None:
-    assert not language_named(language).makes(written, reported)
+    assert not language_named(language).ids.makes(written, reported)

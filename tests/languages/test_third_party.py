@@ -82,8 +82,8 @@ def test_stubs_are_told_from_code_and_comments_from_both() -> None:
 def test_its_tests_are_read_and_have_the_ids_that_comments_give_them() -> None:
     calm = registry.language_named("calm")
     text = "? @tdd-id: sum\ncheck adds = 2\ncheck subtracts = 0\n"
-    assert calm.reads_tests("checks/a.calm")
-    assert calm.read_test_file("checks/a.calm", text).tests == (("adds", 2), ("subtracts", 3))
+    assert calm.tests.reads("checks/a.calm")
+    assert calm.tests.read_test_file("checks/a.calm", text).tests == (("adds", 2), ("subtracts", 3))
     (mark,) = marks("checks/a.calm", text)
     assert (mark.slug, native_of("checks/a.calm", mark, "")) == ("sum", "checks/a.calm::adds")
     at = find_test_at("checks/a.calm", text, 3, ())

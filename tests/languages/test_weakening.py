@@ -17,5 +17,5 @@ def test_contents_of_data_that_are_found_nowhere_any_more_are_told() -> None:
 
 
 def test_only_a_language_that_reads_no_tests_takes_them_for_data() -> None:
-    assert UNREAD.weakenings(GOLDEN, WORSE, ()) == (CHANGED,)
-    assert language_named("python").weakenings(GOLDEN, WORSE, ()) == ()
+    assert UNREAD.tests.weakenings(GOLDEN, WORSE, ()) == (CHANGED,)
+    assert language_named("python").tests.weakenings(GOLDEN, WORSE, ()) == ()

@@ -8,7 +8,7 @@ from verdigris.languages.registry import language_named
 
 def empty_assertions(language: str, path: str, name: str, text: str) -> list[str]:
     """The message for each finding; the test must be readable."""
-    found = language_named(language).empty_assertions(TestText(path, name, {path: text}))
+    found = language_named(language).validation.empty_assertions(TestText(path, name, {path: text}))
     assert found is not None
     return [one.what for one in found]
 

@@ -174,12 +174,12 @@ def parcels(stack: Stack, held: Mapping[str, bytes]) -> list[Parcel]:
     """`held`: by path; what is no code of the stack's language is data that the tests may need."""
     code = [path for path in held if language_of(path) == stack.language]
     data = [path for path in held if path not in code]
-    return language_named(stack.language).parcels(code, data, held)
+    return language_named(stack.language).held_out.parcels(code, data, held)
 
 
 def _dress(stack: Stack, texts: Mapping[str, bytes]) -> dict[str, bytes]:
     language, runner = language_named(stack.language), kind_of(stack.runner)
-    return language.dress(texts, loads_modules=runner.loads_modules)
+    return language.held_out.dress(texts, loads_modules=runner.loads_modules)
 
 
 def with_held_out(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:

@@ -265,7 +265,7 @@ def _is_whole(project: Project, state: WorktreeState, report: TestReport, tree: 
     from verdigris.languages.registry import reader_of
 
     changed = difference(project, state.ground, tree).oracle
-    return all(reader_of(path).holds_test(bytes_of(project, path) or b"") for path in changed)
+    return all(reader_of(path).tests.holds_test(bytes_of(project, path) or b"") for path in changed)
 
 
 def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[TestResult, ...]:
@@ -281,7 +281,7 @@ def _gave_up(result: TestResult) -> bool:
         return False
     from verdigris.languages.registry import reader_of
 
-    return reader_of(split_id(result.native_id).path).gave_up(failure)
+    return reader_of(split_id(result.native_id).path).unwraps.gave_up(failure)
 
 
 def _add_subject(project: Project, result: TestResult, functions: Mapping[str, str]) -> TestResult:
@@ -291,7 +291,7 @@ def _add_subject(project: Project, result: TestResult, functions: Mapping[str, s
     text = text_of(project, native.path)
     if failure is None or not text:
         return result
-    returned = reader_of(native.path).subject_of(failure, text, native.function, functions)
+    returned = reader_of(native.path).unwraps.subject_of(failure, text, native.function, functions)
     if returned is None:
         return result
     subject, line = returned
@@ -310,5 +310,5 @@ def _functions(project: Project) -> dict[str, str]:
     for language, mine in source.items():
         if language.facts.tests_in_source:
             data = project.workspace.read_many(tree, mine)
-            functions |= language.defined_functions({path: text or b"" for path, text in data.items()})
+            functions |= language.unwraps.functions({path: text or b"" for path, text in data.items()})
     return functions

@@ -216,7 +216,7 @@ def held_by_git(
 def _parses(path: str, data: bytes) -> bool:
     from verdigris.languages.registry import reader_of
 
-    return reader_of(path).parses(path, data.decode("utf-8", "surrogateescape"))
+    return reader_of(path).tests.parses(path, data.decode("utf-8", "surrogateescape"))
 
 
 def _name(entry: Entry | None) -> str | None:

@@ -67,7 +67,7 @@ def _causes(project: Project, tree: str) -> Iterator[FindCause]:
 
 def _of_stack(stack: Stack, facts: StackFacts) -> FindCause:
     language = language_named(stack.language)
-    return lambda kind, text: language.find_cause(stack.runner, kind, text, facts)
+    return lambda kind, text: language.project.find_cause(stack.runner, kind, text, facts)
 
 
 def _facts(project: Project, stack: Stack, source: frozenset[str]) -> StackFacts:

@@ -31,7 +31,7 @@ def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
     if language is None:
         return ()
     try:
-        return language.missing_stubs(path, ProjectFiles.of(project))
+        return language.stubs.missing_stubs(path, ProjectFiles.of(project))
     except (SyntaxError, RecursionError):
         return ()
 

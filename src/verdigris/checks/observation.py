@@ -93,7 +93,7 @@ def source_roots(project: Project, tree: str) -> tuple[str, ...]:
 
     paths = (entry.path for entry in project.workspace.files(tree))
     source = by_language(path for path in paths if project.classify(path) is PathClass.SOURCE)
-    roots = (root for language, mine in source.items() for root in language.import_roots(mine))
+    roots = (root for language, mine in source.items() for root in language.imports.roots(mine))
     return tuple(dict.fromkeys(roots))
 
 

@@ -64,7 +64,7 @@ def _renamed_in_source(candidate: Candidate) -> RenamedWords:
     places: list[tuple[frozenset[str], frozenset[str]]] = []
     for language, paths in by_language(change.path for change in candidate.edits.source).items():
         sides = (candidate.project.workspace.read_many(at, paths) for at in (candidate.start, candidate.tree))
-        if (found := language.renamed_words(*sides)) is not None:
+        if (found := language.source.renamed_words(*sides)) is not None:
             places += found.places
     return RenamedWords(tuple(places))
 
@@ -83,7 +83,7 @@ def behaviour_changes(
     ends = time.monotonic() + EQUIVALENCE_SECONDS
     tried: dict[str, set[int]] = {path: set() for path in texts}
     for wave in range(1, WAVES + 1):
-        drawn = {p: reader_of(p).other_inputs(p, data, lot, tried[p]) for p, data in texts.items()}
+        drawn = {p: reader_of(p).liveness.other_inputs(p, data, lot, tried[p]) for p, data in texts.items()}
         replaced = {path: replacements for path, replacements in drawn.items() if replacements}
         left = ends - time.monotonic()
         if not replaced or left <= 0:
@@ -112,7 +112,7 @@ def _tests(
 
 def _has_reader(path: str) -> bool:
     language = language_for(path)
-    return language is not None and language.reads_source(path)
+    return language is not None and language.source.reads(path)
 
 
 def _compare_answers(
@@ -283,16 +283,16 @@ def _try_mutants(
 def _make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     """`measured`: also in languages whose executed lines are told anyway."""
     project = candidate.project
-    paths = [c.path for c in candidate.edits.source if not reader_of(c.path).is_declaration(c.path)]
+    paths = [c.path for c in candidate.edits.source if not reader_of(c.path).imports.is_declaration(c.path)]
     mutants: list[Mutant] = []
     untried: list[str] = []
     unread: list[str] = []
     for language, mine in by_language(paths).items():
         if language.traces and not measured:
             continue
-        read = [path for path in mine if language.reads_source(path)]
+        read = [path for path in mine if language.source.reads(path)]
         unread += (f"{path}: no parser here reads it" for path in mine if path not in read)
-        mutated = language.mutants(
+        mutated = language.source.mutants(
             *(project.workspace.read_many(at, read) for at in (candidate.start, candidate.tree))
         )
         mutants += mutated.mutants

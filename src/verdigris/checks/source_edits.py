@@ -139,7 +139,7 @@ class _ImportTargets:
 
     def fault(self, at: str) -> str | None:
         cls = self.classes[at]
-        if cls is PathClass.SOURCE or reader_of(at).is_declaration(at):
+        if cls is PathClass.SOURCE or reader_of(at).imports.is_declaration(at):
             return None
         return (
             f"it imports {at}, which is of class {cls}: a stub imports source, the standard library, packages"
@@ -154,20 +154,21 @@ def more_than_stubs(
     if finding is not None:
         return finding
     language = reader_of(path)
-    old = {(imported.module, imported.name) for imported in language.imports(path, before or b"")}
-    fresh = [loaded for loaded in language.imports(path, after) if (loaded.module, loaded.name) not in old]
-    decorated = language.decorators(path, after)
+    old = {(imported.module, imported.name) for imported in language.imports.read(path, before or b"")}
+    read = language.imports.read(path, after)
+    fresh = [imported for imported in read if (imported.module, imported.name) not in old]
+    decorated = language.imports.decorators(path, after)
     if not fresh and not decorated:
         return None
     files = _files(project, tree or project.workspace.snapshot(), language)
     for imported in fresh:
-        for at in language.import_targets(path, imported, files):
+        for at in language.imports.targets(path, imported, files):
             if (fault := files.fault(at)) is not None:
                 return StubFinding(imported.line, fault)
-    decorated_by = {imported.module for imported in language.decorators(path, before or b"")}
+    decorated_by = {imported.module for imported in language.imports.decorators(path, before or b"")}
     for imported in decorated:
         is_new = imported.module not in decorated_by
-        if is_new and any(True for _ in language.import_targets(path, imported, files)):
+        if is_new and any(True for _ in language.imports.targets(path, imported, files)):
             why = f"the decorator is of `{imported.module}`, which is this project's own, and may do work"
             return StubFinding(imported.line, why)
     return None
@@ -175,14 +176,14 @@ def more_than_stubs(
 
 def _files(project: Project, tree: str, language: Language) -> _ImportTargets:
     paths = (entry.path for entry in project.workspace.files(tree))
-    classes = {path: project.classify(path) for path in paths if language.is_importable(path)}
+    classes = {path: project.classify(path) for path in paths if language.imports.is_importable(path)}
     source = (path for path, cls in classes.items() if cls is PathClass.SOURCE)
     stems: dict[str, tuple[str, ...]] = {}
     for path in classes:
         folder, slash, name = path.rpartition("/")
         stem = folder + slash + name.partition(".")[0]
         stems[stem] = (*stems.get(stem, ()), path)
-    return _ImportTargets(classes, tuple(dict.fromkeys(("", *language.import_roots(source)))), stems)
+    return _ImportTargets(classes, tuple(dict.fromkeys(("", *language.imports.roots(source)))), stems)
 
 
 def imported_source(project: Project, tree: str, paths: Iterable[str]) -> Iterator[frozenset[str]]:
@@ -192,8 +193,8 @@ def imported_source(project: Project, tree: str, paths: Iterable[str]) -> Iterat
         language = reader_of(path)
         files = listed.get(language) or listed.setdefault(language, _files(project, tree, language))
         data = project.workspace.read(tree, path) or b""
-        imports = language.imports(path, data)
-        targets = (at for each in imports for at in language.import_targets(path, each, files))
+        imports = language.imports.read(path, data)
+        targets = (at for each in imports for at in language.imports.targets(path, each, files))
         yield frozenset(at for at in targets if files.classes[at] is PathClass.SOURCE)
 
 

@@ -140,17 +140,17 @@ def find_concerns(project: Project, start: str, tree: str, edits: TreeDifference
     # Each language looks at changed data too, whatever the source is written in.
     named = (language_named(stack.language) for stack in project.settings.stacks)
     for language in dict.fromkeys((*named, *changed)):
-        paths = [path for path in changed.get(language, ()) if language.reads_source(path)]
+        paths = [path for path in changed.get(language, ()) if language.source.reads(path)]
         before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
         new = {path: after.get(path) for path in paths}
         manifests = texts_at(project, start, language.facts.manifests)
-        concerns += language.concerns(SourceChange(before, new, tests, manifests, texts))
+        concerns += language.source.concerns(SourceChange(before, new, tests, manifests, texts))
     return tuple(concerns)
 
 
 def _test_texts(project: Project, tree: str) -> dict[str, bytes]:
     files = (entry.path for entry in project.workspace.files(tree))
-    read = [path for path in files if (language := language_for(path)) and language.reads_tests(path)]
+    read = [path for path in files if (language := language_for(path)) and language.tests.reads(path)]
     tests = [path for path in read if project.classify(path) is PathClass.TEST]
     texts = project.workspace.read_many(tree, tests)
     return {path: data for path, data in texts.items() if data is not None}

@@ -81,16 +81,16 @@ def find_weakenings(project: Project, old: str, new: str, revised: Sequence[str]
     changed = [c.path for c in project.workspace.changes(old, new) if old != new]
     classes = {path: project.classify(path) for path in changed}
     tests = [p for p, cls in classes.items() if cls is PathClass.TEST or holds_tests(p, cls)]
-    read = by_language(path for path in tests if reader_of(path).reads_tests(path))
+    read = by_language(path for path in tests if reader_of(path).tests.reads(path))
     found: list[Weakening] = []
     for language, paths in read.items():
         before, after = (
             _with_bases(project, tree, language, test_texts(project, tree, paths)) for tree in (old, new)
         )
-        found += language.weakenings(before, after, revised)
-    data = [path for path in tests if not reader_of(path).reads_tests(path)]
+        found += language.tests.weakenings(before, after, revised)
+    data = [path for path in tests if not reader_of(path).tests.reads(path)]
     before, after = (texts_at(project, tree, data) for tree in (old, new))
-    found += UNREAD.weakenings(before, after, revised)
+    found += UNREAD.tests.weakenings(before, after, revised)
     return tuple(found)
 
 
@@ -99,7 +99,7 @@ def _with_bases(project: Project, tree: str, language: Language, texts: Mapping[
     found, new = dict(texts), dict(texts)
     files = [entry.path for entry in project.workspace.files(tree)]
     while new:
-        near = [path for path in language.test_bases(new, files) if path not in found]
+        near = [path for path in language.tests.test_bases(new, files) if path not in found]
         new = texts_at(project, tree, [p for p in near if project.classify(p) is PathClass.TEST])
         found |= new
     return found

@@ -166,7 +166,7 @@ def _environments(home: Path, stacks: Iterable[Stack]) -> Iterator[str]:
 
 def _at_home(stack: Stack, home: Project) -> Stack:
     """Uses the user's environment in its own place: its scripts and `.pth` files name that place."""
-    if not language_named(stack.language).has_interpreter:
+    if not language_named(stack.language).project.has_interpreter:
         return stack
     root = home.root / stack.root
     if stack.python is not None:
@@ -181,7 +181,7 @@ def _at_home(stack: Stack, home: Project) -> Stack:
 
 def _importable(project: Project) -> tuple[str, ...]:
     """Puts this tree first on the path, before an editable install of the user's checkout."""
-    if not any(language_named(stack.language).has_interpreter for stack in project.settings.stacks):
+    if not any(language_named(stack.language).project.has_interpreter for stack in project.settings.stacks):
         return ()
     found = source_roots(project, project.workspace.snapshot())
     folders = dict.fromkeys(os.path.normpath(project.root / root) for root in ("src", *found, "."))

@@ -61,14 +61,14 @@ def find_losses(
 
 
 def _is_read(path: str) -> bool:
-    return reader_of(path).reads_tests(path)
+    return reader_of(path).tests.reads(path)
 
 
 def _read_file(path: str, text: str, revised: Collection[str]) -> TestFile | None:
     if not _is_read(path):
         return None
     try:
-        file = reader_of(path).read_test_file(path, text)
+        file = reader_of(path).tests.read_test_file(path, text)
     except SyntaxError:
         return None
     if not has_grammar(path):

@@ -9,6 +9,7 @@ when it is called (`lazy_modules`), so that a command loads only the languages a
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -83,43 +84,26 @@ load or compile is no red, so stub what it needs: a declaration marked STUB:TDD 
 raises or returns a constant. Add no dependency."""
 
 
-class Language:
-    def __init__(self, facts: Facts) -> None:
-        self.facts = facts
+class Part:
+    """One group of the questions about a language. It may ask the other parts of its language."""
 
-    @property
-    def name(self) -> str:
-        return self.facts.name
+    def __init__(self, language: Language) -> None:
+        self.language = language
 
-    # -- what it is ------------------------------------------------------------------------------------------
 
-    traced_suffixes: tuple[str, ...] = ()
-    """Endings of the files whose runs our reporter follows from inside the interpreter; see `tracing`."""
-    tells_answer_tables: bool = False
-    """Its concerns can distinguish a table of the tests' answers from a constant and from an option."""
+class Project(Part):
+    """How a project of the language is laid out, found and started."""
+
+    bare_runner: str | None = None
+    """The runner of a new project."""
     has_interpreter: bool = False
     """A stack may name the interpreter that runs it."""
     packages_folder: str = ""
     """The folder of the project into which a package manager installs, and in which tools keep caches."""
-    tried_texts: tuple[int, int] = (3, 2)
-    """The most and the fewest changed texts of a test that are tried; compiled languages try fewer."""
-    role_words: str = ROLE_WORDS
-    """What a model is told about tests and stubs in this language."""
-
-    @property
-    def traces(self) -> bool:
-        """Whether our reporter runs inside its interpreter."""
-        return bool(self.traced_suffixes)
-
-    def tracing(self) -> Tracing | None:
-        """What reads the lines and assertions of traced files; None if there are none."""
-        return None
-
-    # -- the project -----------------------------------------------------------------------------------------
 
     def conventions(self, runner: str) -> Usual:
         """The usual places of a stack that this runner tests."""
-        return conventions.places(self.name)
+        return conventions.places(self.language.name)
 
     def runner_keys(self, name: str, text: str) -> bytes:
         """Canonical bytes of what the runner reads in a manifest; ValueError where it cannot be parsed."""
@@ -141,9 +125,6 @@ class Language:
         """The stacks to propose when no language detected any."""
         return None
 
-    bare_runner: str | None = None
-    """The runner of a new project."""
-
     def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
         """Reads from an error what is not installed or cannot be imported, and names the cure."""
         return None
@@ -152,50 +133,9 @@ class Language:
         """What `tdd init` scaffolds, and what `tdd demo` plays."""
         return None
 
-    # -- tests among the source ------------------------------------------------------------------------------
 
-    def test_regions(self) -> TestRegions | None:
-        """Separates tests from the source around them; None if tests have files of their own."""
-        return None
-
-    def holds_test(self, data: bytes) -> bool:
-        """Whether a text contains a test that runs."""
-        return False
-
-    def may_hold_tests(self, path: str) -> bool:
-        """Whether a file of class `test` may contain tests; a configuration file does not."""
-        return True
-
-    def without_tests(self, data: bytes) -> bytes:
-        """Blanks out the tests; the rest keeps its lines and columns."""
-        return data
-
-    def gave_up(self, failure: Failure) -> bool:
-        """Whether a test stopped because it could not use a value that it got, e.g. by `unwrap`."""
-        return False
-
-    def defined_functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
-        """Maps the name of each function to the file of source that defines it."""
-        return {}
-
-    def subject_of(
-        self, failure: Failure, text: str, function: str, known: Mapping[str, str]
-    ) -> tuple[str, int] | None:
-        """The source file that returned the unusable value, and the line where the test gave up.
-
-        `known`: the result of `defined_functions`.
-        """
-        return None
-
-    # -- ids of tests ----------------------------------------------------------------------------------------
-
-    def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:
-        """All lines of comments, in the order of the text; some give tests their ids, or name scenarios."""
-        return ()
-
-    def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
-        """The facts of the test below a comment; None if it is no test, or cannot be read."""
-        return None
+class TestIds(Part):
+    """How the names of tests in a text belong to the names that a run reports."""
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
         """The part of an id after its slug; None if the mark belongs to another test."""
@@ -222,62 +162,25 @@ class Language:
         """The names of the groups around a test, outermost first, and its own name last."""
         return tuple(native.partition("::")[2].split("::"))
 
-    # -- stubs -----------------------------------------------------------------------------------------------
 
-    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-        """Where a change of source adds more than stubs, and why; None if it does not."""
-        if before is not None and self.same_tree(path, before, after):
-            return None
-        ending = path.rpartition(".")[2]
-        return findings.StubFinding(1, f"no grammar reads {ending} files here, so it counts as an edit")
+class TestReader(Part):
+    """Reads the tests of a file, and what they lost."""
 
-    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
-        """Whether only comments and layout differ; False if that cannot be determined."""
+    def holds_test(self, data: bytes) -> bool:
+        """Whether a text contains a test that runs."""
         return False
 
-    def stub_of_edit(self, before: bytes, after: bytes) -> str:
-        """A stub that would have been enough instead of an edit; empty if none is known."""
-        return ""
-
-    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
-        """The declarations that a test file needs to load; may raise SyntaxError or RecursionError."""
-        return ()
-
-    def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
-        """Files without which the test tool, called plainly, would not find the stubs of a test file."""
-        return ()
-
-    def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
-        """Returns the text with the declarations of a later version, new ones as stubs; None if not possible.
-
-        With `old_work`, functions that existed keep their bodies; otherwise each changed one is a stub.
-        """
-        return None
-
-    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
-        return ()
-
-    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:
-        """The modules that decorators come from."""
-        return ()
-
-    def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
-        """The files of the project that an import runs."""
-        return iter(())
-
-    def import_roots(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Folders in which names of modules are looked up, by the paths of all source."""
-        return ()
-
-    def is_declaration(self, path: str) -> bool:
-        """Whether such a file only declares, and never runs."""
-        return False
-
-    def is_importable(self, path: str) -> bool:
-        """Whether an import of this language may lead to such a file."""
+    def may_hold_tests(self, path: str) -> bool:
+        """Whether a file of class `test` may contain tests; a configuration file does not."""
         return True
 
-    # -- reading of tests ------------------------------------------------------------------------------------
+    def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:
+        """All lines of comments, in the order of the text; some give tests their ids, or name scenarios."""
+        return ()
+
+    def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
+        """The facts of the test below a comment; None if it is no test, or cannot be read."""
+        return None
 
     def has_grammar(self, path: str) -> bool:
         """Whether a grammar reads the file: its tests become `TestReading`s, and its text can be changed."""
@@ -287,11 +190,7 @@ class Language:
         """Reads files for which `has_grammar` is true; a test may call functions of the other files."""
         return {}
 
-    def reads_source(self, path: str) -> bool:
-        """Whether `concerns` and `mutants` can read the file."""
-        return self.has_grammar(path)
-
-    def reads_tests(self, path: str) -> bool:
+    def reads(self, path: str) -> bool:
         """Whether `read_test_file` can read the assertions of the file."""
         return self.has_grammar(path)
 
@@ -329,8 +228,6 @@ class Language:
         found = text.splitlines()
         return [found[number - 1] for number in lines]
 
-    # -- what a verdict asks ---------------------------------------------------------------------------------
-
     def weakenings(
         self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
     ) -> tuple[Weakening, ...]:
@@ -344,38 +241,62 @@ class Language:
         """The files from which the texts may inherit tests."""
         return []
 
-    def probes(
-        self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
-    ) -> tuple[Probe, ...]:
-        """Finds assertions, each with changes that honest code fails; `names`: tests by file."""
+
+class Stubs(Part):
+    """Tells stubs from code, and writes them."""
+
+    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+        """Where a change of source adds more than stubs, and why; None if it does not."""
+        if before is not None and self.language.source.same_tree(path, before, after):
+            return None
+        ending = path.rpartition(".")[2]
+        return findings.StubFinding(1, f"no grammar reads {ending} files here, so it counts as an edit")
+
+    def stub_of_edit(self, before: bytes, after: bytes) -> str:
+        """A stub that would have been enough instead of an edit; empty if none is known."""
+        return ""
+
+    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+        """The declarations that a test file needs to load; may raise SyntaxError or RecursionError."""
         return ()
 
-    def run_target(self, path: str) -> str:
-        """The argument that makes the runner run a test file as it runs it in the suite."""
-        return path
+    def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
+        """Files without which the test tool, called plainly, would not find the stubs of a test file."""
+        return ()
 
-    def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        """Makes small changes in the lines that a refactor changed."""
-        return findings.Mutated()
+    def declare(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
+        """Returns the text with the declarations of a later version, new ones as stubs; None if not possible.
 
-    def renamed_words(
-        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
-    ) -> RenamedWords | None:
-        """Which names a change of these files renamed in some of its places; None if that is not known."""
+        With `old_work`, functions that existed keep their bodies; otherwise each changed one is a stub.
+        """
         return None
 
-    def other_inputs(
-        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
-    ) -> tuple[Replaced, ...]:
-        """Replaces, in each test, one literal that it passes to the code.
 
-        `tried`: offsets of literals that were replaced before; another one is drawn if the test has one.
-        """
+class Imports(Part):
+    """Follows the imports of files."""
+
+    def read(self, path: str, data: bytes) -> tuple[Imported, ...]:
         return ()
 
-    def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
-        """Finds code in a change that honest source rarely or never has."""
+    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:
+        """The modules that decorators come from."""
         return ()
+
+    def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
+        """The files of the project that an import runs."""
+        return iter(())
+
+    def roots(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Folders in which names of modules are looked up, by the paths of all source."""
+        return ()
+
+    def is_declaration(self, path: str) -> bool:
+        """Whether such a file only declares, and never runs."""
+        return False
+
+    def is_importable(self, path: str) -> bool:
+        """Whether an import of this language may lead to such a file."""
+        return True
 
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
@@ -387,7 +308,68 @@ class Language:
         """The files of the project that a text imports, in the order of the text."""
         return iter(())
 
-    # -- what a validator of tests asks ----------------------------------------------------------------------
+
+class SourceReader(Part):
+    """Reads a change of source: what is suspicious in it, and what its tests should notice."""
+
+    tells_answer_tables: bool = False
+    """Its concerns can distinguish a table of the tests' answers from a constant and from an option."""
+
+    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
+        """Whether only comments and layout differ; False if that cannot be determined."""
+        return False
+
+    def reads(self, path: str) -> bool:
+        """Whether `concerns` and `mutants` can read the file."""
+        return self.language.tests.has_grammar(path)
+
+    def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
+        """Makes small changes in the lines that a refactor changed."""
+        return findings.Mutated()
+
+    def renamed_words(
+        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    ) -> RenamedWords | None:
+        """Which names a change of these files renamed in some of its places; None if that is not known."""
+        return None
+
+    def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
+        """Finds code in a change that honest source rarely or never has."""
+        return ()
+
+    def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
+        """Finds added code that could print or set the measured number itself."""
+        return ()
+
+
+class Liveness(Part):
+    """Changes assertions and inputs of tests, so that honest code fails."""
+
+    tried_texts: tuple[int, int] = (3, 2)
+    """The most and the fewest changed texts of a test that are tried; compiled languages try fewer."""
+
+    def probes(
+        self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
+    ) -> tuple[Probe, ...]:
+        """Finds assertions, each with changes that honest code fails; `names`: tests by file."""
+        return ()
+
+    def run_target(self, path: str) -> str:
+        """The argument that makes the runner run a test file as it runs it in the suite."""
+        return path
+
+    def other_inputs(
+        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
+    ) -> tuple[Replaced, ...]:
+        """Replaces, in each test, one literal that it passes to the code.
+
+        `tried`: offsets of literals that were replaced before; another one is drawn if the test has one.
+        """
+        return ()
+
+
+class Validation(Part):
+    """What a validator of tests asks."""
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
         """Finds assertions that cannot fail; None if the test cannot be read."""
@@ -400,10 +382,6 @@ class Language:
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
         """Where the test replaces project code that it calls; None if that cannot be determined."""
         return None
-
-    def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
-        """Finds added code that could print or set the measured number itself."""
-        return ()
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
         """The literals that the assertions of a test compare with, as they are written."""
@@ -418,7 +396,9 @@ class Language:
         """
         return None
 
-    # -- held-out tests --------------------------------------------------------------------------------------
+
+class HeldOut(Part):
+    """Puts held-out tests into a tree."""
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
         """Groups the held-out files that are put into the tree together; `data`: those that are no code."""
@@ -430,3 +410,67 @@ class Language:
         `loads_modules`: the runner may load an ES module, whatever the form of a test.
         """
         return dict(texts)
+
+
+class Unwraps(Part):
+    """Finds the code whose unusable value made a test give up, e.g. by `unwrap`."""
+
+    def gave_up(self, failure: Failure) -> bool:
+        """Whether a test stopped because it could not use a value that it got, e.g. by `unwrap`."""
+        return False
+
+    def functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
+        """Maps the name of each function to the file of source that defines it."""
+        return {}
+
+    def subject_of(
+        self, failure: Failure, text: str, function: str, known: Mapping[str, str]
+    ) -> tuple[str, int] | None:
+        """The source file that returned the unusable value, and the line where the test gave up.
+
+        `known`: the result of `functions`.
+        """
+        return None
+
+
+class Language:
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    @property
+    def name(self) -> str:
+        return self.facts.name
+
+    traced_suffixes: tuple[str, ...] = ()
+    """Endings of the files whose runs our reporter follows from inside the interpreter; see `tracing`."""
+    role_words: str = ROLE_WORDS
+    """What a model is told about tests and stubs in this language."""
+
+    @property
+    def traces(self) -> bool:
+        """Whether our reporter runs inside its interpreter."""
+        return bool(self.traced_suffixes)
+
+    def tracing(self) -> Tracing | None:
+        """What reads the lines and assertions of traced files; None if there are none."""
+        return None
+
+    def test_regions(self) -> TestRegions | None:
+        """Separates tests from the source around them; None if tests have files of their own."""
+        return None
+
+    def without_tests(self, data: bytes) -> bytes:
+        """Blanks out the tests; the rest keeps its lines and columns."""
+        regions = self.test_regions()
+        return data if regions is None else regions.without_tests(data)
+
+    project = cached_property(Project)
+    ids = cached_property(TestIds)
+    tests = cached_property(TestReader)
+    stubs = cached_property(Stubs)
+    imports = cached_property(Imports)
+    source = cached_property(SourceReader)
+    liveness = cached_property(Liveness)
+    validation = cached_property(Validation)
+    held_out = cached_property(HeldOut)
+    unwraps = cached_property(Unwraps)

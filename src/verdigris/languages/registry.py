@@ -108,7 +108,7 @@ def by_language(paths: Iterable[str]) -> dict[Language, list[str]]:
 
 def usual(stack: Stack) -> Usual:
     """The usual places of a stack."""
-    return language_named(stack.language).conventions(stack.runner)
+    return language_named(stack.language).project.conventions(stack.runner)
 
 
 def is_traced(path: str) -> bool:
@@ -120,24 +120,24 @@ def is_traced(path: str) -> bool:
 def has_grammar(path: str) -> bool:
     """Whether a grammar reads the file."""
     language = language_for(path)
-    return language is not None and language.has_grammar(path)
+    return language is not None and language.tests.has_grammar(path)
 
 
 def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding | None:
     """Where and why a change of source adds more than stubs; tests among the source are ignored."""
-    return reader_of(path).beyond_stubs(path, before, after)
+    return reader_of(path).stubs.beyond_stubs(path, before, after)
 
 
 def is_same_tree(path: str, before: bytes, after: bytes) -> bool:
     """Whether only comments and layout differ; False if nothing here reads the language."""
-    return reader_of(path).same_tree(path, before, after)
+    return reader_of(path).source.same_tree(path, before, after)
 
 
 def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
     """Adds to a write whether it adds more than stubs, and where. `found`: from `beyond_stubs`."""
     why = "" if found is None else f"line {found.line}: {found.why}"
     language = language_for(file.path or "")
-    stub = "" if language is None else language.stub_of_edit(file.before or b"", file.after or b"")
+    stub = "" if language is None else language.stubs.stub_of_edit(file.before or b"", file.after or b"")
     return replace(file, beyond_stubs=why, stub=stub)
 
 
@@ -145,7 +145,7 @@ def read_all(files: Mapping[str, bytes]) -> dict[str, TestReading]:
     """Reads the tests of files that have a grammar; if a text does not parse, as many as possible."""
     found: dict[str, TestReading] = {}
     for language, paths in by_language(files).items():
-        found |= language.read_tests({path: files[path] for path in paths})
+        found |= language.tests.read_tests({path: files[path] for path in paths})
     return {path: found[path] for path in files}
 
 
@@ -158,7 +158,7 @@ def runner_keys(name: str, data: bytes) -> bytes:
     if facts is None:
         return b""
     try:
-        return language_named(facts.name).runner_keys(name, data.decode())
+        return language_named(facts.name).project.runner_keys(name, data.decode())
     except (ValueError, RecursionError):
         return data
 

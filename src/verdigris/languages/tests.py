@@ -38,13 +38,13 @@ def still_written(texts: Mapping[str, str], unseen: Iterable[str], seen: Collect
     for native in unseen:
         path = split_id(native).path
         if path not in readings:
-            if reader_of(path).stands(texts.get(path, ""), split_id(native).function):
+            if reader_of(path).tests.stands(texts.get(path, ""), split_id(native).function):
                 found.append(native)
             continue
         language = reader_of(path)
         others = [_name(each) for each in seen if split_id(each).path == path]
-        makers = [test for test in readings[path].tests if language.makes(test.name, _name(native))]
-        told = (language.makes(test.name, other) for test in makers for other in others)
+        makers = [test for test in readings[path].tests if language.ids.makes(test.name, _name(native))]
+        told = (language.ids.makes(test.name, other) for test in makers for other in others)
         if makers and not any(told):
             found.append(native)
     return found
@@ -72,7 +72,7 @@ def text_of_test(path: str, text: str, name: str) -> str | None:
 
 def is_written(path: str, text: str, native: str) -> bool:
     """Whether the text contains the test of that id; True if the text does not parse."""
-    if not (language_for(path) or UNREAD).parses(path, text):
+    if not (language_for(path) or UNREAD).tests.parses(path, text):
         return True
     return any(is_made_by(path, test.name, native) for test in written_tests(path, text, (native,)))
 
@@ -83,14 +83,14 @@ def is_made_by(path: str, name: str, native: str) -> bool:
     if where.path != path:
         return False
     if has_grammar(path):
-        return reader_of(path).makes(name, native[len(path) + 2 :])
+        return reader_of(path).ids.makes(name, native[len(path) + 2 :])
     return name in {where.function, native[len(path) + 2 :]}
 
 
 def written_tests(path: str, text: str, known: Iterable[str]) -> Iterator[WrittenTest]:
     names = {split_id(native).function for native in known if split_id(native).path == path}
     language = language_for(path) or UNREAD
-    return language.written_tests(path, text, names)
+    return language.tests.written_tests(path, text, names)
 
 
 def is_revised(name: str, revised: Collection[str]) -> bool:
@@ -107,7 +107,7 @@ def without(texts: Mapping[str, str], revised: Collection[str]) -> dict[str, str
     for one in revised:
         where = split_id(one)
         if where.function and where.path in left:
-            left[where.path] = reader_of(where.path).without_test(left[where.path], where.function)
+            left[where.path] = reader_of(where.path).tests.without_test(left[where.path], where.function)
     return left
 
 
@@ -121,7 +121,7 @@ class Duplicate:
 def marks(path: str, text: str) -> tuple[IdMark, ...]:
     """Lists `@tdd-id` marks in the order of the text; none in a language that is not read."""
     language = language_for(path)
-    return () if MARK not in text or language is None else marks_of(language.test_comments(path, text))
+    return () if MARK not in text or language is None else marks_of(language.tests.test_comments(path, text))
 
 
 def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
@@ -141,17 +141,17 @@ def _rename_result(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) 
 
 def _case(mark: IdMark, path: str, result: TestResult) -> str | None:
     """The part of an id after its slug; None if the mark belongs to another test."""
-    return reader_of(path).case_of(mark, path, result)
+    return reader_of(path).ids.case_of(mark, path, result)
 
 
 def native_of(path: str, mark: IdMark, case: str) -> str:
     """The native id of a marked test; its file, if only a run shows the id."""
-    return reader_of(path).native_id(path, mark, case)
+    return reader_of(path).ids.native_id(path, mark, case)
 
 
 def written_as(path: str, mark: IdMark) -> str | None:
     """The id of a marked test in the text, of a table without its cases; None if it is computed."""
-    return reader_of(path).written_id(path, mark)
+    return reader_of(path).ids.written_id(path, mark)
 
 
 def duplicates(texts: Mapping[str, str]) -> tuple[Duplicate, ...]:
@@ -202,7 +202,7 @@ class ScenarioMark:
         return (
             language is not None
             and result.native_id.startswith(f"{self.path}::")
-            and language.case_of(self.test, self.path, result) is not None
+            and language.ids.case_of(self.test, self.path, result) is not None
         )
 
 
@@ -229,7 +229,7 @@ def read_scenario_marks(path: str, data: bytes) -> ScenarioMarks:
     if SCENARIO not in text:
         return ScenarioMarks()
     language = language_for(path) or UNREAD
-    comments = language.test_comments(path, text)
+    comments = language.tests.test_comments(path, text)
     if not comments:
         return ScenarioMarks((), tuple(_find_unread(path, text)))
     found = [_read_mark(language, path, text, one) for one in comments]
@@ -260,8 +260,8 @@ def _read_mark(
     if comment.test is None:
         return LooseMark(path, comment.line, f"it stands above no test; {_BELOW}")
     mark = IdMark("", comment.line, comment.test)
-    facts = language.test_facts(path, text, mark)
-    if facts is None and language.parses(path, text):
+    facts = language.tests.test_facts(path, text, mark)
+    if facts is None and language.tests.parses(path, text):
         return LooseMark(path, comment.line, f"what stands below is no test; {_BELOW}")
     regions = language.test_regions()
     if regions is not None and not regions.is_test_line(
@@ -275,4 +275,4 @@ def _read_mark(
 
 def _test_id(language: Language, path: str, text: str, mark: IdMark) -> str:
     slug = next((one.slug for one in marks(path, text) if one.test == mark.test), None)
-    return slug or language.written_id(path, mark) or path
+    return slug or language.ids.written_id(path, mark) or path

@@ -22,11 +22,11 @@ def detect(root: Path, lang: str | None = None) -> FoundStacks:
     wanted = None if lang is None else name_of_language(lang)
     default, *rest = readers()
     others = [
-        *(language.detect(root, known, alone=False) for language in rest),
+        *(language.project.detect(root, known, alone=False) for language in rest),
         *(kind.detect(root, known) for kind in built_in() if kind.detect),
     ]
     elsewhere = any(one.stacks for one in others if one is not None)
-    first = default.detect(root, known, alone=wanted == default.name or not elsewhere)
+    first = default.project.detect(root, known, alone=wanted == default.name or not elsewhere)
     seen = [one for one in (first, *others) if one is not None]
     stacks = sorted((s for one in seen for s in one.stacks), key=lambda s: (s.root != ".", s.root))
     if wanted is not None:
@@ -34,7 +34,7 @@ def detect(root: Path, lang: str | None = None) -> FoundStacks:
     notes = tuple(note for one in seen for note in one.notes)
     if stacks or notes:
         return FoundStacks(tuple(stacks), notes)
-    bare = (language.detect_bare(root, known) for language in readers())
+    bare = (language.project.detect_bare(root, known) for language in readers())
     return next((one for one in bare if one is not None), FoundStacks())
 
 
@@ -52,7 +52,7 @@ def name_of_language(lang: str) -> str:
 def _of_language(stacks: list[Stack], language: str) -> tuple[Stack, ...]:
     family = family_of(language)
     found = tuple(stack for stack in stacks if stack.language in family)
-    if not found and (runner := language_named(language).bare_runner) is not None:
+    if not found and (runner := language_named(language).project.bare_runner) is not None:
         return (Stack(language=language, runner=runner),)
     if not found:
         described = next(kind.name for kind in built_in() if kind.has_templates)

@@ -156,13 +156,13 @@ def has_tests(project: Project) -> bool:
 
 def _may_test(project: Project, path: str) -> bool:
     language = language_for(path)
-    if language is None or not language.may_hold_tests(path):
+    if language is None or not language.tests.may_hold_tests(path):
         return False
     match project.classify(path):
         case PathClass.TEST:
             return True
         case PathClass.SOURCE if language.facts.tests_in_source:
-            return language.holds_test((project.root / path).read_bytes())
+            return language.tests.holds_test((project.root / path).read_bytes())
         case _:
             return False
 

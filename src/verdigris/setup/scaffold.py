@@ -166,14 +166,14 @@ def scaffold_languages() -> tuple[str, ...]:
 
 
 def _scaffolder(language: str) -> Scaffolder | None:
-    starter = language_named(language).starter()
+    starter = language_named(language).project.starter()
     return None if starter is None else starter.scaffolder
 
 
 def _notes(root: Path, language: str) -> tuple[str, ...]:
     """The notes of the language's own detection."""
     reader, known = language_named(language), folders(root)
-    found = (reader.detect(root, known, alone=True), reader.detect_bare(root, known))
+    found = (reader.project.detect(root, known, alone=True), reader.project.detect_bare(root, known))
     return tuple(note for one in found if one is not None for note in one.notes)
 
 

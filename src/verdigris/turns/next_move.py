@@ -195,7 +195,7 @@ def _unparsed_source(project: Project, state: WorktreeState, tree: str, *, searc
         if path not in state.unloaded and time.monotonic() > ends:
             break
     texts = texts_at(project, tree, needed)
-    return tuple(path for path, text in texts.items() if not reader_of(path).parses(path, text))
+    return tuple(path for path, text in texts.items() if not reader_of(path).tests.parses(path, text))
 
 
 def _is_silent(project: Project, state: WorktreeState, tree: str) -> bool:

@@ -159,7 +159,7 @@ class _Marking:
             return
         data = self.texts.get(path) or self.project.workspace.read(self.tree, path) or b""
         name = _written_name(path, data, red.native_id)
-        done = reader_of(path).with_skip(path, data, red.native_id[len(path) + 2 :], self.reason)
+        done = reader_of(path).tests.with_skip(path, data, red.native_id[len(path) + 2 :], self.reason)
         if name is None or done is None:
             self.unmarked[red.test_id] = "no mark is known for a test of this form"
         elif fellow := next((one for one in sorted(self.passed) if is_made_by(path, name, one)), None):

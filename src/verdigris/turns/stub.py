@@ -43,7 +43,7 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     language = language_for(path)
     if not stubs or language is None:
         return Stubbed(path, (), following_move(project, project.state()))
-    stubs = (*language.path_files(path, stubs, ProjectFiles.of(project)), *stubs)
+    stubs = (*language.stubs.path_files(path, stubs, ProjectFiles.of(project)), *stubs)
     before = project.workspace.snapshot()
     files = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in stubs}
     decision = write(project, files, cwd=project.root)

@@ -176,7 +176,7 @@ def _find_uncollected(project: Project, report: TestReport, tree: str) -> Mappin
         holding = [stack for stack in stacks if stack.root == "." or path.startswith(f"{stack.root}/")]
         stack = max(holding, key=lambda each: len(each.root), default=None)
         text = bytes_of(project, path) or b""
-        if stack is not None and not stack.suite and reader_of(path).holds_test(text):
+        if stack is not None and not stack.suite and reader_of(path).tests.holds_test(text):
             found[stack.runner] = (*found.get(stack.runner, ()), path)
     return found
 

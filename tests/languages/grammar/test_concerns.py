@@ -9,7 +9,7 @@ from verdigris.languages.registry import reader_of
 
 
 def found(path: str, after: str, before: str = "") -> set[tuple[str, bool]]:
-    told = reader_of(path).concerns(SourceChange({path: before.encode()}, {path: after.encode()}, {}))
+    told = reader_of(path).source.concerns(SourceChange({path: before.encode()}, {path: after.encode()}, {}))
     return {(one.kind, one.blocks) for one in told}
 
 
@@ -145,7 +145,7 @@ TESTS = {
 
 def told(path: str, test: str, before: str, after: str) -> list[str]:
     change = SourceChange({path: before.encode()}, {path: after.encode()}, {test: TESTS[test].encode()})
-    return [c.what for c in reader_of(path).concerns(change)]
+    return [c.what for c in reader_of(path).source.concerns(change)]
 
 
 @pytest.mark.parametrize(
@@ -193,5 +193,5 @@ def test_what_source_knew_before_or_only_says_is_not_told() -> None:
 def test_tests_among_rusts_source_ask_too() -> None:
     tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn x() { assert_eq!(super::f(1), 4711); }\n}\n"
     after = f"pub fn f(n: i32) -> i32 {{ 4711 }}\n{tests}".encode()
-    (found,) = reader_of("a.rs").concerns(SourceChange({"a.rs": tests.encode()}, {"a.rs": after}, {}))
+    (found,) = reader_of("a.rs").source.concerns(SourceChange({"a.rs": tests.encode()}, {"a.rs": after}, {}))
     assert (found.line, found.blocks) == (1, False)

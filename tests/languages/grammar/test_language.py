@@ -114,7 +114,7 @@ CASES = [
 
 
 def marked(path: str, text: str, name: str, why: str = WHY) -> str | None:
-    done = reader_of(path).with_skip(path, text.encode(), name, why)
+    done = reader_of(path).tests.with_skip(path, text.encode(), name, why)
     return None if done is None else done.decode()
 
 

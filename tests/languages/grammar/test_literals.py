@@ -104,7 +104,7 @@ GO = (
 def test_one_argument_of_each_test_is_another(path: str, text: str, inputs: set[str]) -> None:
     seen = set()
     for seed in range(30):
-        made = reader_of(path).other_inputs(path, text.encode(), Random(seed))
+        made = reader_of(path).liveness.other_inputs(path, text.encode(), Random(seed))
         (one,) = made
         seen.add(one.was)
         changed = apply(text.encode(), made)
@@ -124,10 +124,10 @@ def test_one_argument_of_each_test_is_another(path: str, text: str, inputs: set[
 )
 def test_the_next_draw_is_another_literal(path: str, text: str) -> None:
     for seed in range(30):
-        (first,) = reader_of(path).other_inputs(path, text.encode(), Random(seed))
-        (second,) = reader_of(path).other_inputs(path, text.encode(), Random(seed), {first.start})
+        (first,) = reader_of(path).liveness.other_inputs(path, text.encode(), Random(seed))
+        (second,) = reader_of(path).liveness.other_inputs(path, text.encode(), Random(seed), {first.start})
         assert second.start != first.start
         both = {first.start, second.start}
-        assert reader_of(path).other_inputs(path, text.encode(), Random(seed), both), (
+        assert reader_of(path).liveness.other_inputs(path, text.encode(), Random(seed), both), (
             "none is left: all may be drawn"
         )

@@ -7,7 +7,7 @@ from verdigris.languages.registry import reader_of
 
 
 def told(path: str, before: str, after: str) -> list[str]:
-    made = reader_of(path).mutants({path: before.encode()}, {path: after.encode()})
+    made = reader_of(path).source.mutants({path: before.encode()}, {path: after.encode()})
     for mutant in made.mutants:
         assert mutant.data != after.encode()
         assert not isinstance(parse_tree(path, mutant.data), Unparsed), mutant.data.decode()
@@ -77,6 +77,6 @@ def test_tests_among_the_source_are_no_part_of_it() -> None:
 def test_a_mutant_says_whether_only_a_run_notices_it() -> None:
     before = b"export function add(a, b) {\n  return a + b;\n}\n"
     after = before + b"export function sub(a, b) {\n  return a < b ? 0 : a - b;\n}\n"
-    made = reader_of("a.js").mutants({"a.js": before}, {"a.js": after}).mutants
+    made = reader_of("a.js").source.mutants({"a.js": before}, {"a.js": after}).mutants
     assert {mutant.fails for mutant in made if "sub" in mutant.what} == {True}
     assert {mutant.fails for mutant in made if "a < b" in mutant.what} == {False}

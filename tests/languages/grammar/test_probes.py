@@ -18,7 +18,7 @@ FORMS = {"a.test.ts": (NODE, "a"), "tests/a.rs": (RUST, "a"), "a_test.go": (GO, 
 
 
 def found(path: str, text: str, *names: str, seed: int = 0) -> tuple[Probe, ...]:
-    return reader_of(path).probes({path: text.encode()}, {path: names}, Random(seed), 6)
+    return reader_of(path).liveness.probes({path: text.encode()}, {path: names}, Random(seed), 6)
 
 
 def tried(path: str, body: str, seed: int = 0) -> list[str]:

@@ -159,7 +159,7 @@ use std::fmt;
 
 
 def declare(path: str, before: str, after: str, *, old_work: bool = True) -> str | None:
-    made = reader_of(path).declare_later(path, before.encode(), after.encode(), old_work=old_work)
+    made = reader_of(path).stubs.declare(path, before.encode(), after.encode(), old_work=old_work)
     return None if made is None else made.decode()
 
 

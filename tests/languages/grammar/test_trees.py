@@ -113,7 +113,7 @@ def found(language: str, files: Mapping[str, str], changed: str) -> set[str]:
         return {path: files[path].encode() for path in paths}
 
     tests = [path for path in files if "test." in path]
-    return set(language_named(language).reaching(tests, [changed], files, read))
+    return set(language_named(language).imports.reaching(tests, [changed], files, read))
 
 
 @pytest.mark.parametrize(

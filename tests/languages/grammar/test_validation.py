@@ -72,7 +72,9 @@ def test_honest_rust_assertions_are_not_found(body: str) -> None:
 
 
 def bodies(language: str, path: str, before: str, after: str, *literals: str) -> dict[str, list[str]]:
-    found = language_named(language).stub_bodies(path, before.encode(), after.encode(), literals, Random(3))
+    found = language_named(language).validation.stub_bodies(
+        path, before.encode(), after.encode(), literals, Random(3)
+    )
     assert found is not None
     return {
         stub.name: [apply_edits(after.encode(), [stub.edit(one)]).decode() for one in stub.answers]
@@ -104,7 +106,7 @@ def test_only_new_functions_of_python_are_changed() -> None:
 )
 def test_the_annotation_tells_the_kind(signature: str, kinds: set[str]) -> None:
     text = f"def {signature}:  # STUB:TDD\n    return None\n".encode()
-    (stub,) = language_named("python").stub_bodies("f.py", None, text, (), Random(3)) or ()
+    (stub,) = language_named("python").validation.stub_bodies("f.py", None, text, (), Random(3)) or ()
     assert {one.kind for one in stub.answers} - {"error"} == kinds
 
 
@@ -112,12 +114,14 @@ def test_the_annotation_tells_the_kind(signature: str, kinds: set[str]) -> None:
     "text", ["def f() -> None:\n    pass\n", "class A:\n    def __init__(self):\n        pass\n"]
 )
 def test_what_returns_nothing_is_left(text: str) -> None:
-    assert language_named("python").stub_bodies("f.py", None, text.encode(), (), Random(3)) == ()
+    assert language_named("python").validation.stub_bodies("f.py", None, text.encode(), (), Random(3)) == ()
 
 
 def test_expected_literals_come_with_others_of_their_kind() -> None:
     text = b"def f() -> int:  # STUB:TDD\n    return 0\n"
-    (stub,) = language_named("python").stub_bodies("f.py", None, text, ("42", "'no'"), Random(3)) or ()
+    (stub,) = (
+        language_named("python").validation.stub_bodies("f.py", None, text, ("42", "'no'"), Random(3)) or ()
+    )
     mine = [one for one in stub.answers if one.literal]
     assert {one.literal for one in mine} == {"42"}
     assert [one.text for one in mine if not one.altered] == ["return 42"]
@@ -152,4 +156,4 @@ def test_go_and_rust_stubs_are_changed_where_the_type_is_plain() -> None:
 
 
 def test_a_language_that_nothing_reads_cannot_tell() -> None:
-    assert language_named("java").stub_bodies("A.java", None, b"", (), Random(3)) is None
+    assert language_named("java").validation.stub_bodies("A.java", None, b"", (), Random(3)) is None

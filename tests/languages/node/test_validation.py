@@ -32,7 +32,7 @@ def faults(body: str, *, done: str = "") -> list[str]:
 
 
 def mocked_subjects(body: str, head: str) -> tuple[object, ...] | None:
-    return NODE.mocked_subjects(TestText(PATH, "it", {PATH: text_of_test(body, head)}), ())
+    return NODE.validation.mocked_subjects(TestText(PATH, "it", {PATH: text_of_test(body, head)}), ())
 
 
 @pytest.mark.parametrize(

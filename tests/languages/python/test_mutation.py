@@ -14,7 +14,7 @@ SLUG = 'import re\n\n\ndef slugify(text):\n    return re.sub(r"[^a-z]+", "-", te
 
 
 def mutate(before: str, after: str) -> Mutated:
-    return reader_of("m.py").mutants({"m.py": before.encode()}, {"m.py": after.encode()})
+    return reader_of("m.py").source.mutants({"m.py": before.encode()}, {"m.py": after.encode()})
 
 
 def told(before: str, after: str) -> list[str]:

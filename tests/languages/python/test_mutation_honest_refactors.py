@@ -23,7 +23,7 @@ def noting(before: str, after: str) -> list[str]:
 
 def _mutants(before: str, after: str) -> tuple[Mutant, ...]:
     sides = ({"m.py": dedent(text).encode()} for text in (before, after))
-    return reader_of("m.py").mutants(*sides).mutants
+    return reader_of("m.py").source.mutants(*sides).mutants
 
 
 TWO_CLASSES = """

@@ -8,7 +8,7 @@ WHY = 'blocked: "a" \\ b'
 
 
 def marked(text: str, name: str, why: str = "blocked: no source of truth") -> str | None:
-    done = reader_of("tests/test_a.py").with_skip("tests/test_a.py", text.encode(), name, why)
+    done = reader_of("tests/test_a.py").tests.with_skip("tests/test_a.py", text.encode(), name, why)
     return None if done is None else done.decode()
 
 
@@ -112,4 +112,6 @@ def test_the_reason_is_one_line_and_a_string_with_the_same_words() -> None:
 def test_a_file_in_another_encoding_stays_in_it() -> None:
     text = "# coding: latin-1\nimport pytest\ndef test_a(): ...\n"
     assert 'reason="blocked: \\u201cx\\u201d"' in (marked(text, "test_a", "blocked: “x”") or "")
-    assert reader_of("a.py").with_skip("a.py", text.encode() + b"# \xe9\n", "test_a", "blocked: x") is None
+    assert (
+        reader_of("a.py").tests.with_skip("a.py", text.encode() + b"# \xe9\n", "test_a", "blocked: x") is None
+    )

@@ -69,6 +69,6 @@ def test_source_was_asked_before_the_test_gave_up(
 ) -> None:
     place = None if line is None else Place("tests/a.rs", line)
     failure = Failure(kind, assertion=False, message="", place=place)
-    assert LANGUAGE.subject_of(failure, TEXT, test, KNOWN) == (
+    assert LANGUAGE.unwraps.subject_of(failure, TEXT, test, KNOWN) == (
         None if asked is None else ("src/lib.rs", asked)
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from verdigris.core.languages import STUB_MARK, Facts
@@ -15,15 +16,13 @@ from verdigris.languages.assertions import Assertion, TestFile
 from verdigris.languages.conventions import Usual, any_of, anywhere
 from verdigris.languages.findings import StubFinding, TestComment, WrittenTest
 from verdigris.languages.folders import Folder, FoundStacks, folders_with
-from verdigris.languages.protocol import Language
+from verdigris.languages.protocol import Language, Project, SourceReader, Stubs, TestReader
 from verdigris.languages.test_comments import Comment, Declared, assign_comments
 
 _CHECK = re.compile(r"check (\w+) = (.+)")
 
 
-class CalmLanguage(Language):
-    role_words = "CALM. Tests are lines `check name = value` in `checks/`. Stub what is missing with `?`."
-
+class CalmProject(Project):
     def conventions(self, runner: str) -> Usual:
         tests = anywhere("checks")
         return Usual(tests, anywhere(rf"{runner}\.toml"), anywhere(r"\.calm"), any_of(r"\.", "docs/"))
@@ -33,27 +32,19 @@ class CalmLanguage(Language):
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
         places = folders_with(known, ["calm.toml"])
-        return FoundStacks(tuple(Stack(root=place, language=self.name, runner="junit") for place in places))
+        return FoundStacks(
+            tuple(Stack(root=place, language=self.language.name, runner="junit") for place in places)
+        )
 
-    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
-        return path.endswith(".calm") and _code(before) == _code(after)
 
-    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-        if before is not None and self.same_tree(path, before, after):
-            return None
-        known = _code(before or b"")
-        for number, line in enumerate(after.decode().splitlines(), 1):
-            if line.split("?")[0].strip() not in {"", *known} and STUB_MARK not in line:
-                return StubFinding(number, f"`{line}` is no stub")
-        return None
-
+class CalmTestReader(TestReader):
     def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:
         lines = [*enumerate(text.splitlines(), 1)]
         declared = [Declared(at, at, test[1]) for at, line in lines if (test := _CHECK.match(line))]
         comments = (Comment(at, line, is_alone=True) for at, line in lines if line.startswith("?"))
         return assign_comments(comments, declared)
 
-    def reads_tests(self, path: str) -> bool:
+    def reads(self, path: str) -> bool:
         return path.endswith(".calm")
 
     def read_test_file(self, path: str, text: str) -> TestFile:
@@ -66,6 +57,30 @@ class CalmLanguage(Language):
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:
         tests = self.read_test_file(path, text).tests
         return (WrittenTest(name, line, line) for name, line in tests)
+
+
+class CalmStubs(Stubs):
+    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+        if before is not None and self.language.source.same_tree(path, before, after):
+            return None
+        known = _code(before or b"")
+        for number, line in enumerate(after.decode().splitlines(), 1):
+            if line.split("?")[0].strip() not in {"", *known} and STUB_MARK not in line:
+                return StubFinding(number, f"`{line}` is no stub")
+        return None
+
+
+class CalmSourceReader(SourceReader):
+    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
+        return path.endswith(".calm") and _code(before) == _code(after)
+
+
+class CalmLanguage(Language):
+    role_words = "CALM. Tests are lines `check name = value` in `checks/`. Stub what is missing with `?`."
+    project = cached_property(CalmProject)
+    tests = cached_property(CalmTestReader)
+    stubs = cached_property(CalmStubs)
+    source = cached_property(CalmSourceReader)
 
 
 def _code(data: bytes) -> list[str]:

@@ -86,8 +86,8 @@ def oppose(project: Project, stack: Stack, tests: OpposedTests, room: Layer | No
     dice = secrets.SystemRandom()
     found = project.workspace.read_many(tests.tree, paths) if held is None else held.texts
     texts = {path: data for path in paths if (data := found.get(path)) is not None}
-    most, least = language.tried_texts
-    known = language.probes(texts, names, dice, most)
+    most, least = language.liveness.tried_texts
+    known = language.liveness.probes(texts, names, dice, most)
     reached = {f"{probe.path}::{name}" for probe in known for name in probe.names}
     others = [native for native in others if native in reached]
     needed = {split_id(native).path for native in (*claimed, *others)}
@@ -127,7 +127,7 @@ def affected_tests(
     read = partial(project.workspace.read_many, tree)
     mine = {split_id(native).path for native in claimed}
     stacked = [p for p in passing if stack_of(project.settings.stacks, p) == stack]
-    reached = sorted(language_named(stack.language).reaching(stacked, goals, files, read))
+    reached = sorted(language_named(stack.language).imports.reaching(stacked, goals, files, read))
     dice = secrets.SystemRandom()
     dice.shuffle(reached)
     left = max(_SPARE_MS, sum(took.get(path, 0) for path in mine))
@@ -158,7 +158,7 @@ class _SetRuns:
             entry.path: entry.mode for entry in project.workspace.files(self.tree) if entry.path in texts
         }
         self.room = room
-        self.names = sorted({language_named(stack.language).run_target(path) for path in texts})
+        self.names = sorted({language_named(stack.language).liveness.run_target(path) for path in texts})
         self.limit = time_limit(project, project.state())
         self.margin = dice.randrange(12, 40)
 

@@ -136,7 +136,7 @@ def list_idle(project: Project, reds: Iterable[RedTest]) -> tuple[str, ...]:
     return tuple(
         f"{test.path}::{test.function}"
         for test in doubtful
-        if not reader_of(test.path).asserts(TestText(test.path, test.function, texts))
+        if not reader_of(test.path).validation.asserts(TestText(test.path, test.function, texts))
     )
 
 
@@ -205,7 +205,7 @@ def _declare(project: Project, tree: str, after: str, *, old_work: bool) -> tupl
             continue
         old, new = (project.workspace.read(side, change.path) for side in (tree, after))
         reader = reader_of(change.path)
-        made = None if new is None else reader.declare_later(change.path, old or b"", new, old_work=old_work)
+        made = None if new is None else reader.stubs.declare(change.path, old or b"", new, old_work=old_work)
         if made is not None and (made != old or old is None):
             contents[change.path] = (change.old_mode or change.new_mode or FILE, made)
     if not any(project.classify(path) is PathClass.SOURCE for path in contents):

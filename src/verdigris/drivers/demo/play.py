@@ -120,7 +120,7 @@ _HOLLOW = "Verdigris made the test wrong, and it still passed: it proves nothing
 
 def script_of(language: str) -> Script:
     """The demo's script in a language; raises ToolMissing if its tool is missing or does not start."""
-    starter = language_named(language).starter()
+    starter = language_named(language).project.starter()
     if starter is None:
         raise HarnessError(f"there is no play in {language}")
     script = starter.script()

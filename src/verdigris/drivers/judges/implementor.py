@@ -104,7 +104,7 @@ def find_answer_lookup(project: Project, brief: str, start: str) -> str:
     tree = project.workspace.snapshot()
     edits = difference(project, start, tree)
     # Elsewhere a copied value is noted, and nobody can tell a table from a constant.
-    paths = {c.path for c in edits.source if reader_of(c.path).tells_answer_tables}
+    paths = {c.path for c in edits.source if reader_of(c.path).source.tells_answer_tables}
     after = texts_at(project, tree, paths)
     for concern in find_concerns(project, start, tree, edits) if paths else ():
         if concern.path not in paths:

@@ -257,7 +257,7 @@ def names_source(path: str, before: str, after: str, sources: Mapping[str, str])
 def _new_lines(path: str, before: str, after: str) -> list[str]:
     """The new lines, without comments and imports if the language is read."""
     language = language_for(path) or UNREAD
-    return language.new_words(after, _added_lines(before.splitlines(), after.splitlines()))
+    return language.tests.new_words(after, _added_lines(before.splitlines(), after.splitlines()))
 
 
 def _added_lines(before: list[str], after: list[str]) -> list[int]:

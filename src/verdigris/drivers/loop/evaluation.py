@@ -130,7 +130,7 @@ def _doubt_measured(
     paths = [change.path for change in changes if not change.deleted and language_for(change.path)]
     before, after = texts_at(project, base, paths), texts_at(project, wanted, paths)
     for path in paths:
-        for fault in reader_of(path).measured_faults(path, before.get(path), after.get(path, "")):
+        for fault in reader_of(path).source.measured_faults(path, before.get(path), after.get(path, "")):
             why = f"{path}:{fault.line}: {fault.what}: measured code leaves the number to the evaluator"
             return EvaluationFailed("tampered", why)
     return None
@@ -203,7 +203,7 @@ def command_room(project: Project, **options: Any) -> Iterator[Room]:
 
 def _find_python(project: Project) -> str:
     for stack in project.settings.stacks:
-        if language_named(stack.language).has_interpreter:
+        if language_named(stack.language).project.has_interpreter:
             try:
                 home = project.root / stack.root
                 known = project.repo.private / "interpreters.json"

@@ -160,7 +160,7 @@ def new_package_code(project: Project, since: int) -> frozenset[str]:
     homes = {
         project.root / stack.root
         for stack in project.settings.stacks
-        if language_named(stack.language).packages_folder
+        if language_named(stack.language).project.packages_folder
     }
     folders = {f"{home}/{MODULES}" for folder in homes for home in (folder, project.root)}
     return frozenset(path for folder in folders for path in _newer_code(folder, since))
@@ -175,7 +175,7 @@ def asserted_packages(project: Project, known: dict[str, Any]) -> frozenset[str]
 
     `known`: the packages by the blob of a test file; new ones are added.
     """
-    if not any(language_named(stack.language).packages_folder for stack in project.settings.stacks):
+    if not any(language_named(stack.language).project.packages_folder for stack in project.settings.stacks):
         return frozenset()
     tree = project.workspace.snapshot()
     entries = project.workspace.files(tree)
@@ -203,7 +203,7 @@ def asserted_packages(project: Project, known: dict[str, Any]) -> frozenset[str]
 
 def _is_test(project: Project, entry: Entry) -> bool:
     language = language_for(entry.path)
-    if language is None or not language.packages_folder:
+    if language is None or not language.project.packages_folder:
         return False
     return project.classify(entry.path) is PathClass.TEST
 

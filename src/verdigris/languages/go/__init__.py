@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
-from verdigris.languages.grammar.language import GrammarLanguage
+from verdigris.languages.grammar.language import (
+    GrammarImports,
+    GrammarLanguage,
+    GrammarLiveness,
+    GrammarStubs,
+    Tables,
+)
 from verdigris.languages.grammar.trees import MOST_FILES, closure
-from verdigris.languages.protocol import lazy_modules
+from verdigris.languages.protocol import HeldOut, Project, TestIds, lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,15 +48,8 @@ if not TYPE_CHECKING:
     )
 
 
-class GoLanguage(GrammarLanguage):
+class GoProject(Project):
     bare_runner = "go"
-    role_words = """\
-GO. Tests are functions `TestXxx(t *testing.T)` in `*_test.go` beside the source. A test that does not \
-compile is no red, so stub what it needs:
-func Add(numbers string) int {
-	return -1 // STUB:TDD
-}
-Add no dependency."""
 
     def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
         return project.PLACES
@@ -63,34 +63,44 @@ Add no dependency."""
     def starter(self) -> starters.Starter:
         return starters.Starter(project.script)
 
+
+class GoTestIds(TestIds):
     def makes(self, written: str, reported: str) -> bool:
         return f"{reported}/".startswith(f"{written}/")
 
     def encloses(self, written: str, reported: str) -> bool:
         return written.startswith(f"{reported}/")
 
+
+class GoStubs(GrammarStubs):
     def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
         return stub_places.stubs_of(path, files)
 
-    def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:  # noqa: ARG002 - by module
-        return import_targets(one, files)
 
-    def run_target(self, path: str) -> str:
-        return path.rpartition("/")[0] or "."
+class GoImports(GrammarImports):
+    def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:  # noqa: ARG002 - by module
+        return import_targets(one, files)
 
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
         return tests_reaching([*tests], frozenset(changed), [*files], read)
 
+
+class GoLiveness(GrammarLiveness):
+    def run_target(self, path: str) -> str:
+        return path.rpartition("/")[0] or "."
+
+
+class GoHeldOut(HeldOut):
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
         """Makes one parcel of each folder: it is a package, and the runner runs it as one."""
         folders = dict.fromkeys(path.rpartition("/")[0] for path in code)
         asked = [tuple(path for path in code if path.rpartition("/")[0] == one) for one in folders]
         return [findings.Parcel(paths, (*code, *data), tuple(code)) for paths in asked]
 
-    # -- tables of the grammar -------------------------------------------------------------------------------
 
+class GoTables(Tables):
     def suite(self, path: str) -> tests.GoSuite:
         return tests.GoSuite(path)
 
@@ -119,6 +129,23 @@ Add no dependency."""
         """Cgo compiles comments, so all of them count in a file that imports "C"."""
         is_cgo = any(trees.text_of_node(node) == '"C"' for node in trees.walk(root))
         return trees.comments_of(root) if is_cgo else super().code_in_comments(root)
+
+
+class GoLanguage(GrammarLanguage):
+    role_words = """\
+GO. Tests are functions `TestXxx(t *testing.T)` in `*_test.go` beside the source. A test that does not \
+compile is no red, so stub what it needs:
+func Add(numbers string) int {
+	return -1 // STUB:TDD
+}
+Add no dependency."""
+    project = cached_property(GoProject)
+    ids = cached_property(GoTestIds)
+    stubs = cached_property(GoStubs)
+    imports = cached_property(GoImports)
+    liveness = cached_property(GoLiveness)
+    held_out = cached_property(GoHeldOut)
+    grammar = cached_property(GoTables)
 
 
 LANGUAGE = GoLanguage(FACTS["go"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace
 from verdigris.languages.concern_rules import Rules
@@ -15,7 +16,17 @@ from verdigris.languages.grammar.trees import (
     tree_of,
 )
 from verdigris.languages.probes import apply_edits
-from verdigris.languages.protocol import Language, lazy_modules
+from verdigris.languages.protocol import (
+    Imports,
+    Language,
+    Liveness,
+    Part,
+    SourceReader,
+    Stubs,
+    TestReader,
+    Validation,
+    lazy_modules,
+)
 from verdigris.languages.test_comments import assign_comments
 
 if TYPE_CHECKING:
@@ -69,8 +80,8 @@ if not TYPE_CHECKING:
     assertions, findings = lazy_modules("verdigris.languages", "assertions findings")
 
 
-class GrammarLanguage(Language):
-    # -- what each language supplies -------------------------------------------------------------------------
+class Tables(Part):
+    """What a language supplies; all other parts follow from it."""
 
     def suite(self, path: str) -> GrammarSuite:
         """The reader for the tests of a file."""
@@ -107,33 +118,18 @@ class GrammarLanguage(Language):
         """The comments below a root that a tool executes, such as directives."""
         return directives(root)
 
-    # -- what follows from these -----------------------------------------------------------------------------
 
+class GrammarPart(Part):
+    language: GrammarLanguage
+
+
+class GrammarTestReader(GrammarPart, TestReader):
     def has_grammar(self, path: str) -> bool:
-        return "." + path.rpartition("/")[2].rpartition(".")[2] in self.facts.grammars
-
-    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-        if not self.has_grammar(path):
-            return super().beyond_stubs(path, before, after)
-        before, after = None if before is None else self.without_tests(before), self.without_tests(after)
-        if before is not None and self.same_tree(path, before, after):
-            return None
-        return stubs.only_stubs(self.stub_forms(), path, before, after)
-
-    def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
-        if not self.has_grammar(path) or not (old_work or self.stub_forms().is_compiled):
-            return None
-        return stubs.declare_later(self.stub_forms(), path, before, after, old_work=old_work)
-
-    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
-        return self.has_grammar(path) and same_tree(path, before, after, self.code_in_comments)
-
-    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
-        return read_imports(path, data) if self.has_grammar(path) else ()
+        return "." + path.rpartition("/")[2].rpartition(".")[2] in self.language.facts.grammars
 
     def read_tests(self, files: Mapping[str, bytes]) -> dict[str, TestReading]:
         trees = {path: tree_of(path, data) for path, data in files.items()}
-        suites = {path: self.suite(path) for path in trees}
+        suites = {path: self.language.grammar.suite(path) for path in trees}
         for path, suite in suites.items():
             suite.collect(trees[path][0])
         shared = {name: node for suite in suites.values() for name, node in suite.functions.items()}
@@ -141,8 +137,11 @@ class GrammarLanguage(Language):
             suite.shared = shared
         return {path: _read(suites[path], *trees[path]) for path in files}
 
+    def reading(self, path: str, text: str) -> TestReading:
+        return self.read_tests({path: text.encode("utf-8", "surrogateescape")})[path]
+
     def read_test_file(self, path: str, text: str) -> TestFile:
-        reading = self._reading(path, text)
+        reading = self.reading(path, text)
         if not reading.whole:
             raise SyntaxError(path)
         return reading.as_test_file()
@@ -151,13 +150,13 @@ class GrammarLanguage(Language):
         if not self.has_grammar(path):
             return super().written_tests(path, text, known)
         return (
-            findings.WrittenTest(test.name, test.line, test.last) for test in self._reading(path, text).tests
+            findings.WrittenTest(test.name, test.line, test.last) for test in self.reading(path, text).tests
         )
 
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
         if not self.has_grammar(path):
             return None
-        reading = self._reading(path, text)
+        reading = self.reading(path, text)
         below = (test for test in reading.tests if test.line > mark.line)
         test = min(below, key=lambda one: one.line, default=None)
         if test is None or (isinstance(mark.test, str) and test.name != mark.test):
@@ -166,62 +165,13 @@ class GrammarLanguage(Language):
 
     def test_comments(self, path: str, text: str) -> tuple[TestComment, ...]:
         root, _ = tree_of(path, text.encode("utf-8", "surrogateescape"))
-        return assign_comments(read_comments(root), self.declared(root))
+        return assign_comments(read_comments(root), self.language.grammar.declared(root))
 
     def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:
-        return mark_skipped(self, path, data, name, why) if self.has_grammar(path) else None
+        return mark_skipped(self.language, path, data, name, why) if self.has_grammar(path) else None
 
     def parses(self, path: str, text: str) -> bool:
-        return not self.has_grammar(path) or self._reading(path, text).whole
-
-    def _reading(self, path: str, text: str) -> TestReading:
-        return self.read_tests({path: text.encode("utf-8", "surrogateescape")})[path]
-
-    def probes(
-        self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
-    ) -> tuple[Probe, ...]:
-        return probes.probes(
-            probes.readings(self.suite, texts),
-            names,
-            probes.ProbeDraw(self, self.expectations(), dice, count),
-        )
-
-    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
-        return validation.find_empty_assertions(self.suite, test) if self.has_grammar(test.path) else None
-
-    def expected_literals(self, test: TestText) -> tuple[str, ...]:
-        text = test.texts.get(test.path, "")
-        return (
-            validation.expected_literals(self._reading(test.path, text), test.name)
-            if self.has_grammar(test.path)
-            else ()
-        )
-
-    def stub_bodies(
-        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
-    ) -> tuple[StubBody, ...] | None:
-        forms = self.answer_forms()
-        if forms is None or not self.has_grammar(path):
-            return None
-        old, new = self.without_tests(before or b""), self.without_tests(after)
-        return validation.stub_bodies(forms, path, old, new, literals, dice)
-
-    def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        return mutation.mutate_by_grammar(self.mutation_forms(), self.without_tests, before, after)
-
-    def renamed_words(
-        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
-    ) -> RenamedWords | None:
-        sides = (
-            {path: data for path, data in side.items() if self.has_grammar(path)} for side in (before, after)
-        )
-        return bindings.read_renaming(*(mutation.read_roots(self.without_tests, side) for side in sides))
-
-    def other_inputs(
-        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
-    ) -> tuple[Replaced, ...]:
-        tests = self.written_tests(path, data.decode("utf-8", "surrogateescape"), ())
-        return literals.replace_by_grammar(path, data, tests, lot, tried)
+        return not self.has_grammar(path) or self.reading(path, text).whole
 
     def weakenings(
         self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
@@ -232,17 +182,122 @@ class GrammarLanguage(Language):
         )
         return weakening.plain_weakenings(*map(self.read_tests, sides), revised=revised)
 
-    def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
-        strip = self.without_tests
+
+class GrammarStubs(GrammarPart, Stubs):
+    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+        if not self.language.tests.has_grammar(path):
+            return super().beyond_stubs(path, before, after)
         before, after = (
-            {path: data for path, data in texts.items() if data is not None and self.has_grammar(path)}
+            None if before is None else self.language.without_tests(before),
+            self.language.without_tests(after),
+        )
+        if before is not None and self.language.source.same_tree(path, before, after):
+            return None
+        return stubs.only_stubs(self.language.grammar.stub_forms(), path, before, after)
+
+    def declare(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
+        if not self.language.tests.has_grammar(path) or not (
+            old_work or self.language.grammar.stub_forms().is_compiled
+        ):
+            return None
+        return stubs.declare_later(self.language.grammar.stub_forms(), path, before, after, old_work=old_work)
+
+
+class GrammarImports(GrammarPart, Imports):
+    def read(self, path: str, data: bytes) -> tuple[Imported, ...]:
+        return read_imports(path, data) if self.language.tests.has_grammar(path) else ()
+
+
+class GrammarSourceReader(GrammarPart, SourceReader):
+    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
+        return self.language.tests.has_grammar(path) and same_tree(
+            path, before, after, self.language.grammar.code_in_comments
+        )
+
+    def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
+        return mutation.mutate_by_grammar(
+            self.language.grammar.mutation_forms(), self.language.without_tests, before, after
+        )
+
+    def renamed_words(
+        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    ) -> RenamedWords | None:
+        sides = (
+            {path: data for path, data in side.items() if self.language.tests.has_grammar(path)}
+            for side in (before, after)
+        )
+        return bindings.read_renaming(
+            *(mutation.read_roots(self.language.without_tests, side) for side in sides)
+        )
+
+    def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
+        strip = self.language.without_tests
+        before, after = (
+            {
+                path: data
+                for path, data in texts.items()
+                if data is not None and self.language.tests.has_grammar(path)
+            }
             for texts in (change.before, change.after)
         )
         bare = ({path: strip(data) for path, data in texts.items()} for texts in (before, after))
         # Tests of every grammar count: source of one language may be tested in another.
         tests = ((path, data) for path, data in change.tests.items() if grammar_of(path) is not None)
         copied = concerns.copied_answers(strip, before, after, tests)
-        return (*concerns.grammar_concerns(self.concern_rules(), *bare), *copied)
+        return (*concerns.grammar_concerns(self.language.grammar.concern_rules(), *bare), *copied)
+
+
+class GrammarLiveness(GrammarPart, Liveness):
+    def probes(
+        self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
+    ) -> tuple[Probe, ...]:
+        return probes.probes(
+            probes.readings(self.language.grammar.suite, texts),
+            names,
+            probes.ProbeDraw(self.language, self.language.grammar.expectations(), dice, count),
+        )
+
+    def other_inputs(
+        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
+    ) -> tuple[Replaced, ...]:
+        tests = self.language.tests.written_tests(path, data.decode("utf-8", "surrogateescape"), ())
+        return literals.replace_by_grammar(path, data, tests, lot, tried)
+
+
+class GrammarValidation(GrammarPart, Validation):
+    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
+        return (
+            validation.find_empty_assertions(self.language.grammar.suite, test)
+            if self.language.tests.has_grammar(test.path)
+            else None
+        )
+
+    def expected_literals(self, test: TestText) -> tuple[str, ...]:
+        text = test.texts.get(test.path, "")
+        return (
+            validation.expected_literals(self.language.tests.reading(test.path, text), test.name)
+            if self.language.tests.has_grammar(test.path)
+            else ()
+        )
+
+    def stub_bodies(
+        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
+    ) -> tuple[StubBody, ...] | None:
+        forms = self.language.grammar.answer_forms()
+        if forms is None or not self.language.tests.has_grammar(path):
+            return None
+        old, new = self.language.without_tests(before or b""), self.language.without_tests(after)
+        return validation.stub_bodies(forms, path, old, new, literals, dice)
+
+
+class GrammarLanguage(Language):
+    tests = cached_property(GrammarTestReader)
+    stubs = cached_property(GrammarStubs)
+    imports = cached_property(GrammarImports)
+    source = cached_property(GrammarSourceReader)
+    liveness = cached_property(GrammarLiveness)
+    validation = cached_property(GrammarValidation)
+    grammar = cached_property(Tables)
 
 
 def _read(suite: GrammarSuite, root: Node, fault: Unparsed | None) -> TestReading:
@@ -252,29 +307,21 @@ def _read(suite: GrammarSuite, root: Node, fault: Unparsed | None) -> TestReadin
         return assertions.TestReading(whole=False)
 
 
-class SkipForms(Protocol):
-    """The part of a `GrammarLanguage` that marks a test as skipped."""
-
-    def suite(self, path: str, /) -> GrammarSuite: ...
-    def makes(self, written: str, reported: str, /) -> bool: ...
-    def skip_edits(self, place: TestPlace, data: bytes, why: str, /) -> tuple[ByteEdit, ...] | None: ...
-
-
-def mark_skipped(language: SkipForms, path: str, data: bytes, name: str, why: str) -> bytes | None:
-    """See `Language.with_skip`. Also None if the text does not parse, before or after the edit."""
+def mark_skipped(language: GrammarLanguage, path: str, data: bytes, name: str, why: str) -> bytes | None:
+    """See `TestReader.with_skip`. Also None if the text does not parse, before or after the edit."""
     root, fault = tree_of(path, data)
     if fault is not None:
         return None
     place = _find_place(language, _read_places(language, path, root), name)
-    edits = None if place is None else language.skip_edits(place, data, why)
+    edits = None if place is None else language.grammar.skip_edits(place, data, why)
     if edits is None:
         return None
     after = apply_edits(data, edits)
     return after if tree_of(path, after)[1] is None else None
 
 
-def _read_places(language: SkipForms, path: str, root: Node) -> Sequence[TestPlace]:
-    suite = language.suite(path)
+def _read_places(language: GrammarLanguage, path: str, root: Node) -> Sequence[TestPlace]:
+    suite = language.grammar.suite(path)
     try:
         suite.collect(root)
         suite.read(root)
@@ -283,9 +330,9 @@ def _read_places(language: SkipForms, path: str, root: Node) -> Sequence[TestPla
     return suite.places
 
 
-def _find_place(language: SkipForms, places: Sequence[TestPlace], name: str) -> TestPlace | None:
+def _find_place(language: GrammarLanguage, places: Sequence[TestPlace], name: str) -> TestPlace | None:
     """The test of that name, or the innermost test that a run reports under it; None if two tests fit."""
-    made = [place for place in places if language.makes(place.name, name)]
+    made = [place for place in places if language.ids.makes(place.name, name)]
     longest = max((len(place.name) for place in made), default=0)
     inmost = [place for place in made if place.name == name] or [p for p in made if len(p.name) == longest]
     nodes = {place.node.id for place in inmost}

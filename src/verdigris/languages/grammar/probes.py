@@ -297,7 +297,7 @@ def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: ProbeDra
 
 def _fails_with_scope(language: Language, scope: str, name: str) -> bool:
     """Whether a failure in this scope fails the named test, which may contain the scope."""
-    return language.makes(scope, name) or language.encloses(scope, name)
+    return language.ids.makes(scope, name) or language.ids.encloses(scope, name)
 
 
 def is_sure_to_run(suite: GrammarSuite, node: Node) -> bool:

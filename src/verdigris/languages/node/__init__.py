@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
-from verdigris.languages.grammar.language import GrammarLanguage
-from verdigris.languages.protocol import lazy_modules
+from verdigris.languages.grammar.language import (
+    GrammarImports,
+    GrammarLanguage,
+    GrammarLiveness,
+    GrammarStubs,
+    GrammarTestReader,
+    GrammarValidation,
+    Tables,
+)
+from verdigris.languages.protocol import HeldOut, Project, TestIds, lazy_modules
 from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
@@ -57,19 +66,10 @@ if not TYPE_CHECKING:
     mutation, starters = lazy_modules("verdigris.languages", "grammar.mutation starter")
 
 
-class NodeLanguage(GrammarLanguage):
+class NodeProject(Project):
     packages_folder = "node_modules"
-    tried_texts = (6, 3)
     bare_runner = "node-test"
     """It is part of Node and needs no package."""
-    role_words = """\
-JAVASCRIPT AND TYPESCRIPT. Follow the project: its module system, its file names for tests (`*.test.ts` or \
-the like), its test library. In TypeScript everything has to type-check, so stub what a test needs and \
-export it:
-export function add(numbers: string): number {
-  return -1; // STUB:TDD
-}
-A constant that makes the assertion fail is better than a `throw`. Add no dependency."""
 
     def conventions(self, runner: str) -> Usual:
         return project.places(runner)
@@ -79,9 +79,6 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
 
     def runner_keys(self, name: str, text: str) -> bytes:
         return project.package(text) if name == "package.json" else project.compiler(text)
-
-    def may_hold_tests(self, path: str) -> bool:
-        return ".config." not in path.rpartition("/")[2]
 
     def layout(self, home: Path) -> Detected:
         return project.layout(home)
@@ -98,13 +95,8 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     def starter(self) -> starters.Starter:
         return starters.Starter(project.script, project)
 
-    # -- ids of tests ----------------------------------------------------------------------------------------
 
-    def declared(self, root: Node) -> list[Declared]:
-        return [
-            Declared(one.line, one.line, one if one.is_test else None) for one in test_ids.declarations(root)
-        ]
-
+class NodeTestIds(TestIds):
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:  # noqa: ARG002 - by names
         return test_ids.case_of(mark, result)
 
@@ -123,27 +115,38 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     def encloses(self, written: str, reported: str) -> bool:
         return written.startswith(f"{reported}{test_ids.SEPARATOR}")
 
-    # -- stubs and imports -----------------------------------------------------------------------------------
 
+class NodeTestReader(GrammarTestReader):
+    def may_hold_tests(self, path: str) -> bool:
+        return ".config." not in path.rpartition("/")[2]
+
+
+class NodeStubs(GrammarStubs):
     def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
-        return stub_places.stubs_of(path, files) if self.has_grammar(path) else ()
+        return stub_places.stubs_of(path, files) if self.language.tests.has_grammar(path) else ()
 
-    def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
+
+class NodeImports(GrammarImports):
+    def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
         return imports.import_targets(path, one, files)
 
     def is_declaration(self, path: str) -> bool:
         return path.endswith((".d.ts", ".d.mts", ".d.cts"))
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        return imports.imported_files(path, text, files, self.facts.suffixes)
+        return imports.imported_files(path, text, files, self.language.facts.suffixes)
 
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
         return imports.tests_reaching([*tests], frozenset(changed), frozenset(files), read)
 
-    # -- what a validator of tests asks ----------------------------------------------------------------------
 
+class NodeLiveness(GrammarLiveness):
+    tried_texts = (6, 3)
+
+
+class NodeValidation(GrammarValidation):
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
         found = super().empty_assertions(test)
         lines = self._lines(test)
@@ -160,18 +163,23 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         return None if lines is None else validation.find_mocked_subjects(test, lines)
 
     def _lines(self, test: TestText) -> tuple[int, int] | None:
-        written = self.written_tests(test.path, test.texts.get(test.path, ""), ())
+        written = self.language.tests.written_tests(test.path, test.texts.get(test.path, ""), ())
         return next(((one.first, one.last) for one in written if one.name == test.name), None)
 
-    # -- held-out tests --------------------------------------------------------------------------------------
 
+class NodeHeldOut(HeldOut):
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
         return imports.parcels(code, data, held)
 
     def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
-        return imports.dress(texts, self.facts.suffixes, loads_modules=loads_modules)
+        return imports.dress(texts, self.language.facts.suffixes, loads_modules=loads_modules)
 
-    # -- tables of the grammar -------------------------------------------------------------------------------
+
+class NodeTables(Tables):
+    def declared(self, root: Node) -> list[Declared]:
+        return [
+            Declared(one.line, one.line, one if one.is_test else None) for one in test_ids.declarations(root)
+        ]
 
     def suite(self, path: str) -> tests.NodeSuite:
         return tests.NodeSuite(path)
@@ -194,6 +202,27 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     def mutation_forms(self) -> mutation.MutationForms:
         statement = 'if (true) throw new Error("not run by any test");'
         return mutation.MutationForms(statement, f"(() => {{ {statement} }})()")
+
+
+class NodeLanguage(GrammarLanguage):
+    role_words = """\
+JAVASCRIPT AND TYPESCRIPT. Follow the project: its module system, its file names for tests (`*.test.ts` or \
+the like), its test library. In TypeScript everything has to type-check, so stub what a test needs and \
+export it:
+export function add(numbers: string): number {
+  return -1; // STUB:TDD
+}
+A constant that makes the assertion fail is better than a `throw`. Add no dependency."""
+
+    project = cached_property(NodeProject)
+    ids = cached_property(NodeTestIds)
+    tests = cached_property(NodeTestReader)
+    stubs = cached_property(NodeStubs)
+    imports = cached_property(NodeImports)
+    liveness = cached_property(NodeLiveness)
+    validation = cached_property(NodeValidation)
+    held_out = cached_property(NodeHeldOut)
+    grammar = cached_property(NodeTables)
 
 
 LANGUAGE = NodeLanguage(FACTS["node"])

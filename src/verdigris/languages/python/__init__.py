@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
-from verdigris.languages.protocol import Language, lazy_modules
+from verdigris.languages.protocol import (
+    HeldOut,
+    Imports,
+    Language,
+    Liveness,
+    Project,
+    SourceReader,
+    Stubs,
+    TestReader,
+    Validation,
+    lazy_modules,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -83,19 +95,9 @@ if not TYPE_CHECKING:
     findings, starters = lazy_modules("verdigris.languages", "findings starter")
 
 
-class PythonLanguage(Language):
-    traced_suffixes = (".py",)
-    tells_answer_tables = True
+class PythonProject(Project):
     has_interpreter = True
     bare_runner = "pytest"
-    role_words = """\
-PYTHON. Tests are functions `test_…` in files `test_….py`, with plain `assert`, unless the project does it \
-otherwise. Importing a name that does not exist is an error and no red, so stub it in the module where it \
-shall live:
-def add(numbers: str) -> int:  # STUB:TDD
-    return -1
-Use type annotations where the project does. The standard library and what is installed already are all \
-there is."""
 
     def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - pytest collects unittest's cases too
         return project.PLACES
@@ -118,6 +120,8 @@ there is."""
     def starter(self) -> starters.Starter:
         return starters.Starter(starter.script, starter)
 
+
+class PythonTestReader(TestReader):
     def holds_test(self, data: bytes) -> bool:
         return project.HOLDS_TESTS.search(data) is not None
 
@@ -130,52 +134,7 @@ there is."""
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
         return test_places.read_test_facts(path, text, str(mark.test))
 
-    # -- stubs -----------------------------------------------------------------------------------------------
-
-    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-        if before is not None and self.same_tree(path, before, after):
-            return None
-        return stubs.only_stubs(None if before is None else _text(before), _text(after))
-
-    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:  # noqa: ARG002 - read alike by any name
-        return same_code.same_python_tree(_text(before), _text(after))
-
-    def stub_of_edit(self, before: bytes, after: bytes) -> str:
-        return missing_names.stub_of_edit(before, after)
-
-    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
-        return places.stubs_of(path, files)
-
-    def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
-        return places.path_files(path, stubs, files)
-
-    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
-        return imports.read_imports(_text(data))
-
-    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
-        return imports.decorators(_text(data))
-
-    def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
-        return imports.import_targets(path, one, files)
-
-    def import_roots(self, paths: Iterable[str]) -> tuple[str, ...]:
-        return modules.import_roots(paths)
-
-    def is_declaration(self, path: str) -> bool:
-        return path.endswith(".pyi")
-
-    def is_importable(self, path: str) -> bool:
-        return path.endswith(imports.MODULES)
-
-    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        return imports.imported_files(path, text, files)
-
-    # -- reading of tests ------------------------------------------------------------------------------------
-
-    def reads_source(self, path: str) -> bool:  # noqa: ARG002 - read alike by any name
-        return True
-
-    def reads_tests(self, path: str) -> bool:
+    def reads(self, path: str) -> bool:
         return path.endswith(".py")
 
     def read_test_file(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - read alike by any name
@@ -205,11 +164,6 @@ there is."""
         """The expressions on these lines; comments and imports do not count."""
         return test_places.expressions(text, lines)
 
-    # -- what a verdict asks ---------------------------------------------------------------------------------
-
-    def tracing(self) -> Tracing:
-        return traced.PythonTracing()
-
     def weakenings(
         self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
     ) -> tuple[Weakening, ...]:
@@ -217,6 +171,63 @@ there is."""
 
     def test_bases(self, texts: Mapping[str, str], files: Iterable[str]) -> list[str]:
         return suite.files_of_bases(texts, files)
+
+
+class PythonStubs(Stubs):
+    def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
+        if before is not None and self.language.source.same_tree(path, before, after):
+            return None
+        return stubs.only_stubs(None if before is None else _text(before), _text(after))
+
+    def stub_of_edit(self, before: bytes, after: bytes) -> str:
+        return missing_names.stub_of_edit(before, after)
+
+    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+        return places.stubs_of(path, files)
+
+    def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
+        return places.path_files(path, stubs, files)
+
+    def declare(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:  # noqa: ARG002 - every ending is read alike
+        if not old_work:
+            return None  # Python compiles nothing, so old code never conflicts with new declarations
+        try:
+            return places.declare_missing(_text(before), _text(after)).encode("utf-8", "surrogateescape")
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+
+
+class PythonImports(Imports):
+    def read(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
+        return imports.read_imports(_text(data))
+
+    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
+        return imports.decorators(_text(data))
+
+    def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
+        return imports.import_targets(path, one, files)
+
+    def roots(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return modules.import_roots(paths)
+
+    def is_declaration(self, path: str) -> bool:
+        return path.endswith(".pyi")
+
+    def is_importable(self, path: str) -> bool:
+        return path.endswith(imports.MODULES)
+
+    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+        return imports.imported_files(path, text, files)
+
+
+class PythonSourceReader(SourceReader):
+    tells_answer_tables = True
+
+    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:  # noqa: ARG002 - read alike by any name
+        return same_code.same_python_tree(_text(before), _text(after))
+
+    def reads(self, path: str) -> bool:  # noqa: ARG002 - read alike by any name
+        return True
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate_by_grammar(mutants.FORMS, bytes, before, after)
@@ -226,43 +237,39 @@ there is."""
     ) -> RenamedWords:
         return bindings.read_renaming(*(mutation.read_roots(bytes, side) for side in (before, after)))
 
-    def other_inputs(
-        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
-    ) -> tuple[Replaced, ...]:
-        return literals.replace_by_grammar(path, data, self.written_tests(path, _text(data), ()), lot, tried)
-
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
         paths = [path for path in change.after if path.endswith(_MODULES)]
         before, after = _texts(change.before), _texts(change.after)
         return concerns.concerns(
             {path: before.get(path) for path in paths},
             {path: after.get(path) for path in paths},
-            _texts({path: data for path, data in change.tests.items() if self.reads_tests(path)}),
+            _texts({path: data for path, data in change.tests.items() if self.language.tests.reads(path)}),
             pyproject=change.manifests.get("pyproject.toml", ""),
             data=change.data,
         )
 
-    # -- what a validator of tests asks ----------------------------------------------------------------------
+    def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
+        return concerns.find_measured_faults(path, before, after)
 
+
+class PythonLiveness(Liveness):
+    def other_inputs(
+        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
+    ) -> tuple[Replaced, ...]:
+        return literals.replace_by_grammar(
+            path, data, self.language.tests.written_tests(path, _text(data), ()), lot, tried
+        )
+
+
+class PythonValidation(Validation):
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
         return vacuity.find_empty_assertions(test)
-
-    def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:  # noqa: ARG002 - every ending is read alike
-        if not old_work:
-            return None  # Python compiles nothing, so old code never conflicts with new declarations
-        try:
-            return places.declare_missing(_text(before), _text(after)).encode("utf-8", "surrogateescape")
-        except (SyntaxError, ValueError, RecursionError):
-            return None
 
     def asserts(self, test: TestText) -> bool:
         return vacuity.asserts_something(test)
 
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
         return mocks.find_mocked_subjects(test, sources)
-
-    def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
-        return concerns.find_measured_faults(path, before, after)
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
         return vacuity.expected_literals(test)
@@ -272,8 +279,34 @@ there is."""
     ) -> tuple[StubBody, ...]:
         return judged.stub_bodies(stub_answers.FORMS, path, before or b"", after, literals, dice)
 
+
+class PythonHeldOut(HeldOut):
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
         return [findings.Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
+
+
+class PythonLanguage(Language):
+    traced_suffixes = (".py",)
+    role_words = """\
+PYTHON. Tests are functions `test_…` in files `test_….py`, with plain `assert`, unless the project does it \
+otherwise. Importing a name that does not exist is an error and no red, so stub it in the module where it \
+shall live:
+def add(numbers: str) -> int:  # STUB:TDD
+    return -1
+Use type annotations where the project does. The standard library and what is installed already are all \
+there is."""
+
+    def tracing(self) -> Tracing:
+        return traced.PythonTracing()
+
+    project = cached_property(PythonProject)
+    tests = cached_property(PythonTestReader)
+    stubs = cached_property(PythonStubs)
+    imports = cached_property(PythonImports)
+    source = cached_property(PythonSourceReader)
+    liveness = cached_property(PythonLiveness)
+    validation = cached_property(PythonValidation)
+    held_out = cached_property(PythonHeldOut)
 
 
 def _text(data: bytes) -> str:

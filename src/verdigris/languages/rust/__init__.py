@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
-from verdigris.languages.grammar.language import GrammarLanguage
-from verdigris.languages.protocol import lazy_modules
+from verdigris.languages.grammar.language import (
+    GrammarImports,
+    GrammarLanguage,
+    GrammarStubs,
+    GrammarTestReader,
+    Tables,
+)
+from verdigris.languages.protocol import HeldOut, Project, TestIds, Unwraps, lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,26 +48,14 @@ if not TYPE_CHECKING:
     )
 
 
-class RustLanguage(GrammarLanguage):
+class RustProject(Project):
     bare_runner = "cargo"
-    role_words = """\
-RUST. Tests stand in `tests/*.rs` or in a `#[cfg(test)] mod tests` of the source file; the part of a file \
-inside it is test, the rest source. A test that does not compile is no red, so stub what it needs, with a \
-body that compiles:
-pub fn score(_rolls: &[u32]) -> u32 {
-    0 // STUB:TDD
-}
-A constant that makes the assertion fail is better than `todo!()`. Clippy's warnings are errors. Add no \
-dependency."""
 
     def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
         return project.PLACES
 
     def runner_keys(self, name: str, text: str) -> bytes:  # noqa: ARG002 - one manifest
         return project.manifest(text)
-
-    def may_hold_tests(self, path: str) -> bool:
-        return path.rpartition("/")[2] != "build.rs"
 
     def layout(self, home: Path) -> Detected:
         return project.layout(home)
@@ -71,22 +66,51 @@ dependency."""
     def starter(self) -> starters.Starter:
         return starters.Starter(project.script, project)
 
-    # -- tests among the source ------------------------------------------------------------------------------
 
-    def test_regions(self) -> TestRegions:
-        return test_regions
+class RustTestIds(TestIds):
+    def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
+        return rust_text.case_of(str(mark.test), path, result)
+
+    def native_id(self, path: str, mark: IdMark, case: str) -> str:
+        return f"{path}::{rust_text.modules(path)[0]}{mark.test}{case}"
+
+    def makes(self, written: str, reported: str) -> bool:
+        # The modules that contain the file may come before the name, and a case of its table after it.
+        return f"::{written}::" in f"::{reported}::"
+
+
+class RustTestReader(GrammarTestReader):
+    def may_hold_tests(self, path: str) -> bool:
+        return path.rpartition("/")[2] != "build.rs"
 
     def holds_test(self, data: bytes) -> bool:
         return b"#[test]" in data
 
-    def without_tests(self, data: bytes) -> bytes:
-        return test_regions.without_tests(data)
 
+class RustStubs(GrammarStubs):
+    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+        return stub_places.stubs_of(path, files)
+
+
+class RustImports(GrammarImports):
+    def read(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - a crate is built whole
+        return ()
+
+    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+        return rust_text.imported_files(path, text, files)
+
+
+class RustHeldOut(HeldOut):
+    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
+        return [findings.Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
+
+
+class RustUnwraps(Unwraps):
     def gave_up(self, failure: Failure) -> bool:
         return not failure.assertion and failure.kind in rust_text.KINDS
 
-    def defined_functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
-        bare = {path: self.without_tests(data) for path, data in sources.items()}
+    def functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
+        bare = {path: self.language.without_tests(data) for path, data in sources.items()}
         return rust_text.find_definitions(
             {path: data.decode("utf-8", "surrogateescape") for path, data in bare.items()}
         )
@@ -99,36 +123,10 @@ dependency."""
             failure, text, rust_text.find_span(tests.declared(root), function), known
         )
 
-    # -- ids of tests ----------------------------------------------------------------------------------------
 
+class RustTables(Tables):
     def declared(self, root: Node) -> list[Declared]:
         return tests.declared(root)
-
-    def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
-        return rust_text.case_of(str(mark.test), path, result)
-
-    def native_id(self, path: str, mark: IdMark, case: str) -> str:
-        return f"{path}::{rust_text.modules(path)[0]}{mark.test}{case}"
-
-    def makes(self, written: str, reported: str) -> bool:
-        # The modules that contain the file may come before the name, and a case of its table after it.
-        return f"::{written}::" in f"::{reported}::"
-
-    # -- stubs -----------------------------------------------------------------------------------------------
-
-    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
-        return stub_places.stubs_of(path, files)
-
-    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - a crate is built whole
-        return ()
-
-    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        return rust_text.imported_files(path, text, files)
-
-    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
-        return [findings.Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
-
-    # -- tables of the grammar -------------------------------------------------------------------------------
 
     def suite(self, path: str) -> tests.RustSuite:
         return tests.RustSuite(path)
@@ -154,6 +152,30 @@ dependency."""
 
     def mutation_forms(self) -> mutation.MutationForms:
         return mutation.MutationForms('if true { panic!("not run by any test") }')
+
+
+class RustLanguage(GrammarLanguage):
+    role_words = """\
+RUST. Tests stand in `tests/*.rs` or in a `#[cfg(test)] mod tests` of the source file; the part of a file \
+inside it is test, the rest source. A test that does not compile is no red, so stub what it needs, with a \
+body that compiles:
+pub fn score(_rolls: &[u32]) -> u32 {
+    0 // STUB:TDD
+}
+A constant that makes the assertion fail is better than `todo!()`. Clippy's warnings are errors. Add no \
+dependency."""
+
+    def test_regions(self) -> TestRegions:
+        return test_regions
+
+    project = cached_property(RustProject)
+    ids = cached_property(RustTestIds)
+    tests = cached_property(RustTestReader)
+    stubs = cached_property(RustStubs)
+    imports = cached_property(RustImports)
+    held_out = cached_property(RustHeldOut)
+    unwraps = cached_property(RustUnwraps)
+    grammar = cached_property(RustTables)
 
 
 LANGUAGE = RustLanguage(FACTS["rust"])

@@ -123,7 +123,7 @@ def shrunk(material: Material, factor: float = 0.6) -> Material:
 def read_imports(path: str, text: str, files: frozenset[str]) -> tuple[str, ...]:
     """Lists imports in the order of the text: files of the project, without the file itself."""
     language = language_for(path)
-    found = () if language is None else language.imported_files(path, text, files)
+    found = () if language is None else language.imports.imported_files(path, text, files)
     return tuple(dict.fromkeys(name for name in found if name != path))
 
 

@@ -73,11 +73,11 @@ def _only_stubs(edit: RoleEdit, tree: Tree) -> str | None:
     path = plain(edit.path)
     language = language_for(path)
     # Where tests stand in files of their own, and a grammar reads them, the gate alone tells stubs from code.
-    if language is None or not language.traces or not language.reads_tests(path):
+    if language is None or not language.traces or not language.tests.reads(path):
         return None
     before = tree.get(path)
     after = (edit.content or "").encode("utf-8", "surrogateescape")
-    fault = language.beyond_stubs(
+    fault = language.stubs.beyond_stubs(
         path, None if before is None else before.encode("utf-8", "surrogateescape"), after
     )
     if fault is None:

@@ -150,7 +150,7 @@ def read_tap_log(text: str) -> Iterator[tuple[str, str]]:
 
 def _name_parts(native: str) -> tuple[str, ...]:
     path = split_id(native).path
-    return (path, *reader_of(path).name_parts(native))
+    return (path, *reader_of(path).ids.name_parts(native))
 
 
 def _vitest_name(native: str) -> str:

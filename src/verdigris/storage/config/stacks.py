@@ -56,7 +56,7 @@ def _read_stack(given: Any, at: At) -> Stack:
         what = f"{language!r} is not supported by this version"
         raise (at / "language").wrong(what, f"use {', '.join(known_languages())}")
     runner = _runner(fields.get("runner"), language, at / "runner")
-    if fields.get("python") is not None and not language_named(language).has_interpreter:
+    if fields.get("python") is not None and not language_named(language).project.has_interpreter:
         what = f"no interpreter runs a stack of {language}"
         raise (at / "python").wrong(what, "remove it, or correct `language`")
     if "root" in fields:
@@ -132,7 +132,7 @@ def runner_files(settings: Settings) -> tuple[str, ...]:
     return tuple(
         str(PurePosixPath(stack.root) / name)
         for stack in settings.stacks
-        for name in language_named(stack.language).configuration()
+        for name in language_named(stack.language).project.configuration()
     )
 
 
@@ -144,14 +144,14 @@ def keep_source(root: Path, before: Classes, after: Classes) -> Classes:
         for path in paths
         if classify(path, before) is PathClass.SOURCE
         and classify(path, after) is PathClass.TEST
-        and not reader_of(path).holds_test((root / path).read_bytes())
+        and not reader_of(path).tests.holds_test((root / path).read_bytes())
     ]
     return Classes(((PathClass.SOURCE, rf"(?:{'|'.join(kept)})\Z"), *after.rules)) if kept else after
 
 
 def layout(root: Path, stack: Stack) -> Detected:
     """Where a stack has its source and its tests, if the usual names do not decide."""
-    found = language_named(stack.language).layout(root / stack.root)
+    found = language_named(stack.language).project.layout(root / stack.root)
     generated = _generated_files(root, stack)
     return replace(found, generated=generated) if generated else found
 

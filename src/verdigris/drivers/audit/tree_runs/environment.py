@@ -51,7 +51,7 @@ def present_environment(project: Project) -> str:
 
 def _describe(project: Project, stack: Stack) -> Iterator[str]:
     root = project.root / stack.root
-    if language_named(stack.language).has_interpreter:
+    if language_named(stack.language).project.has_interpreter:
         known = project.repo.private / "interpreters.json"
         try:
             found = find_interpreter(root, project.root, stack.python, os.environ, known, stack.runner)

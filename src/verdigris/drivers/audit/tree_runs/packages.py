@@ -68,13 +68,13 @@ def build_environment(project: Project, folder: AuditFolder, unit: Unit, env: st
     for stack in project.settings.stacks:
         asked = BuildRequest(project, folder, unit, stack)
         language = language_named(stack.language)
-        if language.has_interpreter:
+        if language.project.has_interpreter:
             key, python = install_python(asked)
             stacks.append(replace(stack, python=python))
             keys.append(key)
             continue
         stacks.append(stack)
-        if env == LOCK and language.packages_folder:
+        if env == LOCK and language.project.packages_folder:
             key, packages = install_node(asked)
             keys.append(key)
             lent += tuple(one for one in packages if one not in lent)

@@ -105,7 +105,7 @@ def _read_test(native: str, texts: Mapping[Language, Mapping[str, str]]) -> _Che
 
 
 def _literals(one: _CheckedTest) -> tuple[str, ...]:
-    return () if one.language is None else one.language.expected_literals(one.text)
+    return () if one.language is None else one.language.validation.expected_literals(one.text)
 
 
 def _tried_test(one: _CheckedTest, literals: tuple[str, ...]) -> TriedTest:
@@ -120,7 +120,7 @@ def _check_vacuity(read: Sequence[_CheckedTest], runs: StubRuns | None) -> Valid
     notes: list[str] = []
     found: list[TestFault] = []
     for one in read:
-        faults = None if one.language is None else one.language.empty_assertions(one.text)
+        faults = None if one.language is None else one.language.validation.empty_assertions(one.text)
         if faults is None:
             notes.append(
                 f"{one.native}: its text cannot be read, so nobody looked for assertions that cannot fail"
@@ -183,7 +183,7 @@ def _check_mocks(project: Project, read: Sequence[_CheckedTest], tree: str) -> V
     notes: list[str] = []
     found: list[TestFault] = []
     for one in read:
-        faults = None if one.language is None else one.language.mocked_subjects(one.text, sources)
+        faults = None if one.language is None else one.language.validation.mocked_subjects(one.text, sources)
         if faults is None:
             language = "its language" if one.language is None else one.language.name
             notes.append(f"{one.native}: nothing here tells what a test in {language} replaces")

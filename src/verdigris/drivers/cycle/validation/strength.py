@@ -52,7 +52,7 @@ def find_stubs(project: Project, tests: Sequence[TriedTest], start: str, tree: s
     for language, mine in by_language(paths).items():
         for path in mine:
             data = after[path] or b""
-            bodies = language.stub_bodies(path, before[path], data, literals, SystemRandom())
+            bodies = language.validation.stub_bodies(path, before[path], data, literals, SystemRandom())
             if bodies is None:
                 notes.append(f"{path}: nothing here reads its stubs, so none of them was changed")
             named = [stub for stub in bodies or () if any(_is_named(stub, one) for one in tests)]
