@@ -42,16 +42,11 @@ def test_its_facts_name_it_and_its_files(language: Language) -> None:
 @each
 def test_its_conventions_are_regexes_that_leave_most_files_alone(language: Language) -> None:
     usual = language.project.conventions(runners_of(language.name)[0])
-    for regex in (usual.tests, usual.runner, usual.transient, usual.not_source):
-        assert not re.compile(regex).match(f"src/price{language.facts.suffixes[0]}")
-
-
-@each
-def test_a_test_folder_or_a_test_name_makes_a_test(language: Language) -> None:
-    tests = re.compile(language.project.conventions(runners_of(language.name)[0]).tests)
     end = language.facts.suffixes[0]
+    for regex in (usual.tests, usual.runner, usual.transient, usual.not_source):
+        assert not re.compile(regex).match(f"src/price{end}")
     likely = (f"tests/a{end}", f"test/a{end}", f"checks/a{end}", f"a_test{end}", f"src/test/A{end}")
-    assert any(map(tests.match, likely))
+    assert any(map(re.compile(usual.tests).match, likely)), "a test folder or a test name makes a test"
 
 
 @each
@@ -91,9 +86,8 @@ def test_the_mark_of_a_skipped_test_comes_once_and_can_be_read(language: Languag
 
 @each
 def test_what_is_more_than_stubs_is_said_with_a_line_and_a_reason(language: Language) -> None:
-    found = language.stubs.beyond_stubs(
-        f"a{language.facts.suffixes[0]}", b"", b"let launch = missiles(1)\nx = 2\n"
-    )
+    path = f"a{language.facts.suffixes[0]}"
+    found = language.stubs.beyond_stubs(path, b"", b"let launch = missiles(1)\nx = 2\n")
     assert found is not None
     assert found.line >= 1
     assert found.why

@@ -155,8 +155,7 @@ def more_than_stubs(
         return finding
     language = reader_of(path)
     old = {(imported.module, imported.name) for imported in language.imports.read(path, before or b"")}
-    read = language.imports.read(path, after)
-    fresh = [imported for imported in read if (imported.module, imported.name) not in old]
+    fresh = [new for new in language.imports.read(path, after) if (new.module, new.name) not in old]
     decorated = language.imports.decorators(path, after)
     if not fresh and not decorated:
         return None

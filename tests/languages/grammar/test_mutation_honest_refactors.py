@@ -12,9 +12,8 @@ NODE, GO, RUST = "a.js", "a.go", "a.rs"
 def changed(path: str, before: str, after: str, *, weak: bool = False) -> list[str]:
     """Without those that a test notices by running the code at all."""
     head = "package a\n\n" if path == GO else ""
-    made = reader_of(path).source.mutants(
-        {path: f"{head}{before}".encode()}, {path: f"{head}{after}".encode()}
-    )
+    sides = ({path: f"{head}{side}".encode()} for side in (before, after))
+    made = reader_of(path).source.mutants(*sides)
     return [m.what for m in made.mutants if m.weak is weak and "no test runs it" not in m.what]
 
 

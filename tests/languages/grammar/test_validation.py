@@ -12,7 +12,7 @@ from verdigris.languages.registry import language_named
 
 # ruff: noqa: E501 - texts of tests
 
-
+PYTHON = language_named("python").validation
 GO = 'package cart\n\nimport "testing"\n\nfunc TestIt(t *testing.T) {\n%s\n}\n'
 RUST = "use cart::*;\n\n#[test]\nfn it() {\n%s\n}\n"
 
@@ -72,9 +72,8 @@ def test_honest_rust_assertions_are_not_found(body: str) -> None:
 
 
 def bodies(language: str, path: str, before: str, after: str, *literals: str) -> dict[str, list[str]]:
-    found = language_named(language).validation.stub_bodies(
-        path, before.encode(), after.encode(), literals, Random(3)
-    )
+    validation = language_named(language).validation
+    found = validation.stub_bodies(path, before.encode(), after.encode(), literals, Random(3))
     assert found is not None
     return {
         stub.name: [apply_edits(after.encode(), [stub.edit(one)]).decode() for one in stub.answers]
@@ -106,7 +105,7 @@ def test_only_new_functions_of_python_are_changed() -> None:
 )
 def test_the_annotation_tells_the_kind(signature: str, kinds: set[str]) -> None:
     text = f"def {signature}:  # STUB:TDD\n    return None\n".encode()
-    (stub,) = language_named("python").validation.stub_bodies("f.py", None, text, (), Random(3)) or ()
+    (stub,) = PYTHON.stub_bodies("f.py", None, text, (), Random(3)) or ()
     assert {one.kind for one in stub.answers} - {"error"} == kinds
 
 
@@ -114,14 +113,12 @@ def test_the_annotation_tells_the_kind(signature: str, kinds: set[str]) -> None:
     "text", ["def f() -> None:\n    pass\n", "class A:\n    def __init__(self):\n        pass\n"]
 )
 def test_what_returns_nothing_is_left(text: str) -> None:
-    assert language_named("python").validation.stub_bodies("f.py", None, text.encode(), (), Random(3)) == ()
+    assert PYTHON.stub_bodies("f.py", None, text.encode(), (), Random(3)) == ()
 
 
 def test_expected_literals_come_with_others_of_their_kind() -> None:
     text = b"def f() -> int:  # STUB:TDD\n    return 0\n"
-    (stub,) = (
-        language_named("python").validation.stub_bodies("f.py", None, text, ("42", "'no'"), Random(3)) or ()
-    )
+    (stub,) = PYTHON.stub_bodies("f.py", None, text, ("42", "'no'"), Random(3)) or ()
     mine = [one for one in stub.answers if one.literal]
     assert {one.literal for one in mine} == {"42"}
     assert [one.text for one in mine if not one.altered] == ["return 42"]

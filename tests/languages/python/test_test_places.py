@@ -112,6 +112,5 @@ def test_the_reason_is_one_line_and_a_string_with_the_same_words() -> None:
 def test_a_file_in_another_encoding_stays_in_it() -> None:
     text = "# coding: latin-1\nimport pytest\ndef test_a(): ...\n"
     assert 'reason="blocked: \\u201cx\\u201d"' in (marked(text, "test_a", "blocked: “x”") or "")
-    assert (
-        reader_of("a.py").tests.with_skip("a.py", text.encode() + b"# \xe9\n", "test_a", "blocked: x") is None
-    )
+    data = text.encode() + b"# \xe9\n"
+    assert reader_of("a.py").tests.with_skip("a.py", data, "test_a", "blocked: x") is None
