@@ -433,6 +433,16 @@ class Unwraps(Part):
         return None
 
 
+def lazy_part(place: str) -> cached_property[Any]:
+    """The part of a language that this class makes, whose module is loaded when it is first asked for."""
+    module, _, name = place.rpartition(".")
+
+    def make(language: Language) -> Any:
+        return getattr(import_module(module), name)(language)
+
+    return cached_property(make)
+
+
 class Language:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts

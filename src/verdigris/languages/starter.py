@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.value import value
 
@@ -156,15 +156,15 @@ class Script:
     needs: RequiredTool | None = None
 
 
-class Scaffolder(Protocol):
+@value
+class Scaffolder:
     """How a new project of a language begins."""
 
-    TAKEN: frozenset[str]
+    taken: frozenset[str]
     """Names that a project may not have."""
-
-    def form(self, name: str, title: str, /) -> ScaffoldForm: ...
-
-    def equipment(self, root: Path, find_python: FindPython, /) -> StarterTools: ...
+    form: Callable[[str, str], ScaffoldForm]
+    """What is written for a name and a title."""
+    equipment: Callable[[Path, FindPython], StarterTools]
 
 
 @value

@@ -185,7 +185,7 @@ def _make_choice(root: Path, language: str, kata: Kata, others: tuple[Stack, ...
 def _form_of(root: Path, language: str, kata: Kata) -> ScaffoldForm:
     scaffolder = _known_scaffolder(language)
     title = " ".join(title_of(kata.text).split())
-    name = project_name(title, root.name, taken=scaffolder.TAKEN)
+    name = project_name(title, root.name, taken=scaffolder.taken)
     return scaffolder.form(name, title or name)
 
 

@@ -16,21 +16,17 @@ from verdigris.languages.grammar.language import (
     Tables,
 )
 from verdigris.languages.grammar.trees import MOST_FILES, closure
-from verdigris.languages.protocol import HeldOut, Project, TestIds, lazy_modules
+from verdigris.languages.protocol import HeldOut, TestIds, lazy_modules, lazy_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from tree_sitter import Node
 
     from verdigris.languages import findings
-    from verdigris.languages import starter as starters
     from verdigris.languages.concern_rules import Rules
-    from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import Importable, Imported, Parcel, ReadMany
-    from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.go import forms, project, stub_places, stubs, tests
+    from verdigris.languages.go import forms, stub_places, stubs, tests
     from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
@@ -40,28 +36,12 @@ if TYPE_CHECKING:
 
 
 if not TYPE_CHECKING:
-    forms, project, stub_places, stubs, tests = lazy_modules(
-        __name__, "forms project stub_places stubs tests"
-    )
-    findings, mutation, trees, starters = lazy_modules(
-        "verdigris.languages", "findings grammar.mutation grammar.trees starter"
-    )
+    forms, stub_places, stubs, tests = lazy_modules(__name__, "forms stub_places stubs tests")
+    findings, mutation, trees = lazy_modules("verdigris.languages", "findings grammar.mutation grammar.trees")
 
 
-class GoProject(Project):
-    bare_runner = "go"
-
-    def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
-        return project.PLACES
-
-    def runner_keys(self, name: str, text: str) -> bytes:
-        return project.module(text) if name == "go.mod" else project.workspace(text)
-
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
-        return project.find_stacks(known)
-
-    def starter(self) -> starters.Starter:
-        return starters.Starter(project.script)
+_GO_IMPORT = re.compile(rb'"([\w.\-/~]+)"')
+_GO_HEAD = re.compile(rb"^(?:func|type|var|const)\b", re.MULTILINE)
 
 
 class GoTestIds(TestIds):
@@ -79,12 +59,35 @@ class GoStubs(GrammarStubs):
 
 class GoImports(GrammarImports):
     def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:  # noqa: ARG002 - by module
-        return import_targets(one, files)
+        """An import consists of the name of a module and the path of a folder in it."""
+        for at in files.paths:
+            folder = posixpath.dirname(at)
+            if (
+                at.endswith(".go")
+                and not at.endswith("_test.go")
+                and folder
+                and f"/{one.module}".endswith(f"/{folder}")
+            ):
+                yield at
 
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
-        return tests_reaching([*tests], frozenset(changed), [*files], read)
+        """Follows imports from folder to folder: a folder is a package, and an import ends in its path."""
+        sources = [path for path in files if path.endswith(".go")][:MOST_FILES]
+        folders = {posixpath.dirname(path) for path in sources}
+        leads: dict[str, set[str]] = {folder: set() for folder in folders}
+        for path, data in read(sources).items():
+            head = _GO_HEAD.split(data or b"", maxsplit=1)[0]
+            for name in _GO_IMPORT.findall(head):
+                text = f"/{name.decode('utf-8', 'replace')}"
+                leads[posixpath.dirname(path)] |= {
+                    one for one in folders if not one or text.endswith(f"/{one}")
+                }
+        goals = {posixpath.dirname(path) for path in changed}
+        return frozenset(
+            test for test in tests if not goals.isdisjoint(closure(posixpath.dirname(test), leads))
+        )
 
 
 class GoLiveness(GrammarLiveness):
@@ -139,7 +142,7 @@ func Add(numbers string) int {
 	return -1 // STUB:TDD
 }
 Add no dependency."""
-    project = cached_property(GoProject)
+    project = lazy_part(f"{__name__}.project.GoProject")
     ids = cached_property(GoTestIds)
     stubs = cached_property(GoStubs)
     imports = cached_property(GoImports)
@@ -149,38 +152,3 @@ Add no dependency."""
 
 
 LANGUAGE = GoLanguage(FACTS["go"])
-
-
-_GO_IMPORT = re.compile(rb'"([\w.\-/~]+)"')
-_GO_HEAD = re.compile(rb"^(?:func|type|var|const)\b", re.MULTILINE)
-
-
-def tests_reaching(
-    tests: Sequence[str], goals: frozenset[str], files: Sequence[str], read: ReadMany
-) -> frozenset[str]:
-    """Follows imports from folder to folder: a folder is a package, and an import ends in its path."""
-    sources = [path for path in files if path.endswith(".go")][:MOST_FILES]
-    folders = {posixpath.dirname(path) for path in sources}
-    leads: dict[str, set[str]] = {folder: set() for folder in folders}
-    for path, data in read(sources).items():
-        head = _GO_HEAD.split(data or b"", maxsplit=1)[0]
-        for name in _GO_IMPORT.findall(head):
-            text = f"/{name.decode('utf-8', 'replace')}"
-            leads[posixpath.dirname(path)] |= {one for one in folders if not one or text.endswith(f"/{one}")}
-    changed = {posixpath.dirname(path) for path in goals}
-    return frozenset(
-        test for test in tests if not changed.isdisjoint(closure(posixpath.dirname(test), leads))
-    )
-
-
-def import_targets(one: Imported, files: Importable) -> Iterator[str]:
-    """An import consists of the name of a module and the path of a folder in it."""
-    for at in files.paths:
-        folder = posixpath.dirname(at)
-        if (
-            at.endswith(".go")
-            and not at.endswith("_test.go")
-            and folder
-            and f"/{one.module}".endswith(f"/{folder}")
-        ):
-            yield at

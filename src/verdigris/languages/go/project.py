@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from verdigris.core.settings import Stack
 from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at_root
 from verdigris.languages.folders import FoundStacks, folders_with, holds_suffix, outermost_of
-from verdigris.languages.starter import RequiredTool, Script
+from verdigris.languages.protocol import Project
+from verdigris.languages.starter import RequiredTool, Script, Starter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from verdigris.languages.folders import Folder
 
@@ -38,14 +40,6 @@ _WORKSPACE = _MODULE | {"use"}
 """`go`, `toolchain` and `require` may change, since `go get` writes them."""
 
 
-def module(text: str) -> bytes:
-    return _directives(text, _MODULE)
-
-
-def workspace(text: str) -> bytes:
-    return _directives(text, _WORKSPACE)
-
-
 def _directives(text: str, kept: frozenset[str]) -> bytes:
     found = []
     block = ""
@@ -60,14 +54,6 @@ def _directives(text: str, kept: frozenset[str]) -> bytes:
         elif (block or words[0]) in kept:
             found.append(" ".join([block, *words] if block else words))
     return "\n".join(sorted(found)).encode()
-
-
-def find_stacks(known: Sequence[Folder]) -> FoundStacks:
-    """Each module is a stack: `./...` does not enter another module, not even in a workspace (`go.work`)."""
-    modules = folders_with(known, ["go.mod"])
-    outer = outermost_of(modules)
-    places = [m for m in modules if m in outer or holds_suffix(known, m, ("_test.go",))]
-    return FoundStacks(tuple(Stack(root=place, language="go", runner="go") for place in places))
 
 
 _ADD = "package calc\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
@@ -104,7 +90,27 @@ _MISSING = "install Go, and have `go` on PATH"
 _BROKEN = "mend the installation of Go: `go version` has to work"
 
 
-def script() -> Script:
+class GoProject(Project):
+    bare_runner = "go"
+
+    def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
+        return PLACES
+
+    def runner_keys(self, name: str, text: str) -> bytes:
+        return _directives(text, _MODULE if name == "go.mod" else _WORKSPACE)
+
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
+        """Each module is a stack: `./...` does not enter another module, not even in a workspace."""
+        modules = folders_with(known, ["go.mod"])
+        outer = outermost_of(modules)
+        places = [m for m in modules if m in outer or holds_suffix(known, m, ("_test.go",))]
+        return FoundStacks(tuple(Stack(root=place, language="go", runner="go") for place in places))
+
+    def starter(self) -> Starter:
+        return Starter(_script)
+
+
+def _script() -> Script:
     return Script(
         files={"go.mod": "module example.invalid/calc\n\ngo 1.21\n", "calc.go": _ADD, "calc_test.go": _TESTS},
         source="calc.go",

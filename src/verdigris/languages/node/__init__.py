@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.language import (
-    GrammarImports,
     GrammarLanguage,
     GrammarLiveness,
     GrammarStubs,
@@ -15,85 +14,34 @@ from verdigris.languages.grammar.language import (
     GrammarValidation,
     Tables,
 )
-from verdigris.languages.protocol import HeldOut, Project, TestIds, lazy_modules
+from verdigris.languages.protocol import TestIds, lazy_modules, lazy_part
 from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Collection
 
     from tree_sitter import Node
 
-    from verdigris.core.paths import Detected
     from verdigris.core.report import TestResult
-    from verdigris.core.suite_health import Hindrance
-    from verdigris.languages import starter as starters
     from verdigris.languages.concern_rules import Rules
-    from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (
         IdMark,
-        Importable,
-        Imported,
-        Parcel,
-        ReadMany,
-        StackFacts,
         TestFault,
         TestText,
     )
-    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar import mutation
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
-    from verdigris.languages.node import (
-        forms,
-        imports,
-        project,
-        stacks,
-        stub_places,
-        stubs,
-        test_ids,
-        tests,
-        validation,
-    )
+    from verdigris.languages.node import forms, stub_places, stubs, test_ids, tests, validation
     from verdigris.languages.probes import ByteEdit
     from verdigris.languages.stubs import Stub, WorktreeFiles
 
 
 if not TYPE_CHECKING:
-    forms, imports, project, stacks, stub_places, stubs, test_ids, tests, validation = lazy_modules(
-        __name__, "forms imports project stacks stub_places stubs test_ids tests validation"
+    forms, stub_places, stubs, test_ids, tests, validation = lazy_modules(
+        __name__, "forms stub_places stubs test_ids tests validation"
     )
-    mutation, starters = lazy_modules("verdigris.languages", "grammar.mutation starter")
-
-
-class NodeProject(Project):
-    packages_folder = "node_modules"
-    bare_runner = "node-test"
-    """It is part of Node and needs no package."""
-
-    def conventions(self, runner: str) -> Usual:
-        return project.places(runner)
-
-    def configuration(self) -> tuple[str, ...]:
-        return tuple(sorted(project.NODE_CONFIG))
-
-    def runner_keys(self, name: str, text: str) -> bytes:
-        return project.package(text) if name == "package.json" else project.compiler(text)
-
-    def layout(self, home: Path) -> Detected:
-        return project.layout(home)
-
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
-        return stacks.find_stacks(root, known)
-
-    def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks:
-        return stacks.find_bare(root, known)
-
-    def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:  # noqa: ARG002 - its text tells
-        return project.find_missing_package(text, facts)
-
-    def starter(self) -> starters.Starter:
-        return starters.Starter(project.script, project)
+    (mutation,) = lazy_modules("verdigris.languages.grammar", "mutation")
 
 
 class NodeTestIds(TestIds):
@@ -126,22 +74,6 @@ class NodeStubs(GrammarStubs):
         return stub_places.stubs_of(path, files) if self.language.tests.has_grammar(path) else ()
 
 
-class NodeImports(GrammarImports):
-    def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
-        return imports.import_targets(path, one, files)
-
-    def is_declaration(self, path: str) -> bool:
-        return path.endswith((".d.ts", ".d.mts", ".d.cts"))
-
-    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        return imports.imported_files(path, text, files, self.language.facts.suffixes)
-
-    def reaching(
-        self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
-    ) -> frozenset[str]:
-        return imports.tests_reaching([*tests], frozenset(changed), frozenset(files), read)
-
-
 class NodeLiveness(GrammarLiveness):
     tried_texts = (6, 3)
 
@@ -165,14 +97,6 @@ class NodeValidation(GrammarValidation):
     def _lines(self, test: TestText) -> tuple[int, int] | None:
         written = self.language.tests.written_tests(test.path, test.texts.get(test.path, ""), ())
         return next(((one.first, one.last) for one in written if one.name == test.name), None)
-
-
-class NodeHeldOut(HeldOut):
-    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
-        return imports.parcels(code, data, held)
-
-    def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
-        return imports.dress(texts, self.language.facts.suffixes, loads_modules=loads_modules)
 
 
 class NodeTables(Tables):
@@ -214,14 +138,14 @@ export function add(numbers: string): number {
 }
 A constant that makes the assertion fail is better than a `throw`. Add no dependency."""
 
-    project = cached_property(NodeProject)
+    project = lazy_part(f"{__name__}.project.NodeProject")
     ids = cached_property(NodeTestIds)
     tests = cached_property(NodeTestReader)
     stubs = cached_property(NodeStubs)
-    imports = cached_property(NodeImports)
+    imports = lazy_part(f"{__name__}.imports.NodeImports")
     liveness = cached_property(NodeLiveness)
     validation = cached_property(NodeValidation)
-    held_out = cached_property(NodeHeldOut)
+    held_out = lazy_part(f"{__name__}.imports.NodeHeldOut")
     grammar = cached_property(NodeTables)
 
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import Parcel
 from verdigris.languages.folders import first_known
+from verdigris.languages.grammar.language import GrammarImports
 from verdigris.languages.grammar.trees import MOST_FILES, closure
+from verdigris.languages.protocol import HeldOut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verdigris.languages.findings import Importable, Imported, ReadMany
 
@@ -21,21 +23,6 @@ if TYPE_CHECKING:
 _RELATIVE = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.[^"'\n]*)["']""")
 _NODE_IMPORT = re.compile(rb"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'`]([^"'`\n]+)["'`]""")
 _NODE_ENDS = (".js", ".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json")
-
-
-def tests_reaching(
-    tests: Sequence[str], goals: frozenset[str], files: frozenset[str], read: ReadMany
-) -> frozenset[str]:
-    leads: dict[str, set[str]] = {}
-    waiting = list(tests)
-    while waiting and len(leads) < MOST_FILES:
-        texts = read(waiting)
-        for path in waiting:
-            told = _NODE_IMPORT.findall(texts.get(path) or b"")
-            names = (name.decode("utf-8", "replace") for name in told)
-            leads[path] = {found for name in names for found in _resolve_import(path, name, files)}
-        waiting = sorted({to for path in waiting for to in leads[path]} - leads.keys())
-    return frozenset(test for test in tests if not goals.isdisjoint(closure(test, leads)))
 
 
 def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
@@ -51,31 +38,6 @@ def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
     inner = base.lstrip("@~#").partition("/")[2]
     ends = tuple(f"/{one.lstrip('@~#').partition('/')[2]}" for one in wanted) if inner else ()
     return [one for one in files if ends and f"/{one}".endswith(ends)]
-
-
-def import_targets(path: str, one: Imported, files: Importable) -> Iterator[str]:
-    """Resolves like Node and bundlers: the file, the file with an ending, or the index of a folder."""
-    if not one.module.startswith("."):
-        return
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), one.module))
-    if place in files.paths:
-        yield place
-        return
-    folder, slash, name = place.rpartition("/")
-    yield from files.stems.get(folder + slash + name.partition(".")[0], ())
-    yield from files.stems.get(f"{place}/index", ())
-
-
-def imported_files(path: str, text: str, files: frozenset[str], suffixes: tuple[str, ...]) -> Iterator[str]:
-    """Lists imported files in the order of the text."""
-    folder = posixpath.dirname(path)
-    for name in _RELATIVE.findall(text):
-        at = posixpath.normpath(posixpath.join(folder, name))
-        stem, dot = posixpath.splitext(at)
-        # TypeScript imports name the compiled file (`.js`), not the source file (`.ts`).
-        meant = [stem] if dot in suffixes else []
-        tried = [base + end for base in (*meant, at) for end in suffixes]
-        yield from first_known((at, *tried, *(f"{at}/index{end}" for end in suffixes)), files)
 
 
 _MODULE = re.compile(rb"^[ \t]*(?:import|export)\b(?!\s*\()", re.MULTILINE)
@@ -106,35 +68,6 @@ _HEADS = {
 }
 
 
-def parcels(code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
-    """Makes a parcel of each file that no other imports, with the files that it imports."""
-    leads = {path: _held_out_imports(path, held) for path in code}
-    roots = [path for path in code if not any(path in leads[o] for o in code if o != path)]
-    return [Parcel((root,), (*closure(root, leads), *data)) for root in roots or code]
-
-
-def dress(texts: Mapping[str, bytes], suffixes: tuple[str, ...], *, loads_modules: bool) -> dict[str, bytes]:
-    """Adds, to each test file, an import of a new module that empties the file once it is loaded."""
-    made: dict[str, bytes] = {}
-    for path, data in texts.items():
-        if not path.endswith(suffixes):
-            made[path] = data
-            continue
-        module = _MODULE.search(data) is not None
-        end = ".mjs" if module and loads_modules else ".cjs"
-        stem = f"m{secrets.token_hex(6)}"
-        name = posixpath.basename(path)
-        head = _HEADS[end].format(name=json.dumps(f"./{name}" if end == ".mjs" else name))
-        made[posixpath.join(posixpath.dirname(path), stem + end)] = (
-            head + _EMPTYING.format(stem=json.dumps(stem))
-        ).encode()
-        first = f'import "./{stem}{end}";' if module else f'require("./{stem}{end}");'
-        strict = _STRICT.match(data)
-        at = strict.end() if strict else 0
-        made[path] = data[:at] + first.encode() + data[at:]
-    return made
-
-
 def _held_out_imports(path: str, held: Mapping[str, bytes]) -> list[str]:
     """The other held-out files that this one imports, with or without their ending."""
     folder, data = posixpath.dirname(path), held[path]
@@ -147,3 +80,75 @@ def _held_out_imports(path: str, held: Mapping[str, bytes]) -> list[str]:
             rb"[\"'`]\.?/?" + re.escape(re.sub(r"\.\w+\Z", "", name)).encode() + rb"(?:\.\w+)?[\"'`]", data
         )
     ]
+
+
+class NodeImports(GrammarImports):
+    def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
+        """Resolves like Node and bundlers: the file, the file with an ending, or the index of a folder."""
+        if not one.module.startswith("."):
+            return
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), one.module))
+        if place in files.paths:
+            yield place
+            return
+        folder, slash, name = place.rpartition("/")
+        yield from files.stems.get(folder + slash + name.partition(".")[0], ())
+        yield from files.stems.get(f"{place}/index", ())
+
+    def is_declaration(self, path: str) -> bool:
+        return path.endswith((".d.ts", ".d.mts", ".d.cts"))
+
+    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+        """Lists imported files in the order of the text."""
+        folder, suffixes = posixpath.dirname(path), self.language.facts.suffixes
+        for name in _RELATIVE.findall(text):
+            at = posixpath.normpath(posixpath.join(folder, name))
+            stem, dot = posixpath.splitext(at)
+            # TypeScript imports name the compiled file (`.js`), not the source file (`.ts`).
+            meant = [stem] if dot in suffixes else []
+            tried = [base + end for base in (*meant, at) for end in suffixes]
+            yield from first_known((at, *tried, *(f"{at}/index{end}" for end in suffixes)), files)
+
+    def reaching(
+        self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
+    ) -> frozenset[str]:
+        leads: dict[str, set[str]] = {}
+        waiting = tests = list(tests)
+        goals, paths = frozenset(changed), frozenset(files)
+        while waiting and len(leads) < MOST_FILES:
+            texts = read(waiting)
+            for path in waiting:
+                told = _NODE_IMPORT.findall(texts.get(path) or b"")
+                names = (name.decode("utf-8", "replace") for name in told)
+                leads[path] = {found for name in names for found in _resolve_import(path, name, paths)}
+            waiting = sorted({to for path in waiting for to in leads[path]} - leads.keys())
+        return frozenset(test for test in tests if not goals.isdisjoint(closure(test, leads)))
+
+
+class NodeHeldOut(HeldOut):
+    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
+        """Makes a parcel of each file that no other imports, with the files that it imports."""
+        leads = {path: _held_out_imports(path, held) for path in code}
+        roots = [path for path in code if not any(path in leads[o] for o in code if o != path)]
+        return [Parcel((root,), (*closure(root, leads), *data)) for root in roots or code]
+
+    def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
+        """Adds, to each test file, an import of a new module that empties the file once it is loaded."""
+        made: dict[str, bytes] = {}
+        for path, data in texts.items():
+            if not path.endswith(self.language.facts.suffixes):
+                made[path] = data
+                continue
+            module = _MODULE.search(data) is not None
+            end = ".mjs" if module and loads_modules else ".cjs"
+            stem = f"m{secrets.token_hex(6)}"
+            name = posixpath.basename(path)
+            head = _HEADS[end].format(name=json.dumps(f"./{name}" if end == ".mjs" else name))
+            made[posixpath.join(posixpath.dirname(path), stem + end)] = (
+                head + _EMPTYING.format(stem=json.dumps(stem))
+            ).encode()
+            first = f'import "./{stem}{end}";' if module else f'require("./{stem}{end}");'
+            strict = _STRICT.match(data)
+            at = strict.end() if strict else 0
+            made[path] = data[:at] + first.encode() + data[at:]
+        return made

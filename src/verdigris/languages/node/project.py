@@ -26,14 +26,16 @@ from verdigris.languages.conventions import (
     test_scripts,
 )
 from verdigris.languages.folders import PACKAGES_DEPTH, is_usable_glob, literal_glob, text_in, walk
-from verdigris.languages.node.stacks import manifest
-from verdigris.languages.starter import RequiredTool, ScaffoldForm, Script, StarterTools
+from verdigris.languages.node.stacks import find_bare, find_stacks, manifest
+from verdigris.languages.protocol import Project
+from verdigris.languages.starter import RequiredTool, Scaffolder, ScaffoldForm, Script, Starter, StarterTools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from verdigris.languages.findings import StackFacts
+    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.starter import FindPython
 
 
@@ -75,7 +77,7 @@ _NOT_SOURCE = (
     r"(?:.*/)?[^/]*\.d\.[cm]?ts\Z",
     r"(?:gulpfile|Gruntfile)\.",
 )
-TAKEN = frozenset({"test", "tests", "node_modules", "vitest", "typescript", "prettier", "favicon_ico"})
+_TAKEN = frozenset({"test", "tests", "node_modules", "vitest", "typescript", "prettier", "favicon_ico"})
 
 _TSCONFIG = """\
 {
@@ -115,15 +117,6 @@ _INSTALL = "npm install && git add package-lock.json && git commit -m 'chore: lo
 _MISSING = "install Node 20 or newer"
 
 
-def places(runner: str) -> Usual:
-    return Usual(
-        tests=any_of(*_TESTS, *([_NAMED[runner]] if runner in _NAMED else ())),
-        runner=anywhere(*_RUNNER, *_CONFIGURED_BY.get(runner, ())),
-        transient=any_of(*_TRANSIENT),
-        not_source=any_of(*_NOT_SOURCE),
-    )
-
-
 _RUNNER_NAMES = ("jest", "vitest", "mocha", "ava", "c8", "nyc", "babel", "imports")
 """`imports` can send the import of a test to another file; `babel` rewrites what jest runs."""
 _RUNNERS = frozenset(
@@ -146,7 +139,7 @@ _COMPILER = ("paths", "baseUrl", "rootDirs")
 _JSONC = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
 
 
-def package(text: str) -> bytes:
+def _package(text: str) -> bytes:
     document: Any = json.loads(text)
     found = {key: at(document, key) for key in _RUNNER_NAMES}
     found |= {key: only(at(document, key), _RUNNERS) for key in _DEPENDENCIES}
@@ -155,7 +148,7 @@ def package(text: str) -> bytes:
     return canonical(found)
 
 
-def compiler(text: str) -> bytes:
+def _compiler(text: str) -> bytes:
     """The compiler options that decide what an import means. The file may have comments and final commas."""
     document: Any = json.loads(_JSONC.sub(lambda found: found[1] or " ", text))
     found = {key: at(document, "compilerOptions", key) for key in _COMPILER}
@@ -171,15 +164,11 @@ _OTHER_INCLUDES = re.compile(
 )
 _INCLUDE = re.compile(r"""["']?\b(?:include|testMatch)["']?\s*:\s*(\[[^\]]*\]|["'`][^"'`\n]*["'`])""")
 _QUOTED = re.compile(r"""["'`](?:<rootDir>/|\./)?([^"'`\n]+)["'`]""")
-NODE_CONFIG = frozenset(
+_CONFIG = frozenset(
     f"{name}.{end}"
     for name in ("vitest.config", "vite.config", "jest.config", "vitest.workspace")
     for end in ("ts", "mts", "cts", "js", "mjs", "cjs", "json")
 ) | {"package.json"}
-
-
-def layout(home: Path) -> Detected:
-    return Detected(flat=True, tests=_configured_tests(home))
 
 
 def _configured_tests(home: Path) -> tuple[str, ...]:
@@ -187,7 +176,7 @@ def _configured_tests(home: Path) -> tuple[str, ...]:
     files: dict[str, None] = {}
     globs: dict[str, None] = {}
     for folder, _, names in walk(home, PACKAGES_DEPTH):
-        if configured := sorted(NODE_CONFIG & frozenset(names)):
+        if configured := sorted(_CONFIG & frozenset(names)):
             for text in _texts(home / folder, configured):
                 files |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in _named_files(text))
                 globs |= dict.fromkeys(f"{folder}/{glob}".removeprefix("./") for glob in _test_globs(text))
@@ -233,7 +222,7 @@ def _is_ours(home: Path, path: str) -> bool:
     )
 
 
-def form(name: str, title: str) -> ScaffoldForm:
+def _form(name: str, title: str) -> ScaffoldForm:
     package = {
         "name": name,
         "version": "0.1.0",
@@ -256,7 +245,7 @@ def form(name: str, title: str) -> ScaffoldForm:
     )
 
 
-def equipment(root: Path, _find_python: FindPython) -> StarterTools:
+def _equipment(root: Path, _find_python: FindPython) -> StarterTools:
     stack = Stack(
         language="node",
         runner="vitest",
@@ -304,7 +293,7 @@ _NO_NODE = "install Node.js, and have `node` on PATH"
 _BROKEN_NODE = "mend the installation of Node.js: `node --version` has to work"
 
 
-def script() -> Script:
+def _script() -> Script:
     return Script(
         files={"package.json": _PACKAGE, "src/calc.js": _CALC, "test/calc.test.js": _DEMO_TESTS},
         source="src/calc.js",
@@ -327,7 +316,7 @@ _NO_PACKAGE = re.compile(
 )
 
 
-def find_missing_package(text: str, facts: StackFacts) -> Hindrance | None:
+def _find_missing_package(text: str, facts: StackFacts) -> Hindrance | None:
     """A package that `package.json` names and that is not installed."""
     described = text_in(facts.home, "package.json")
     names = (found[1] for found in _NO_PACKAGE.finditer(text))
@@ -335,3 +324,38 @@ def find_missing_package(text: str, facts: StackFacts) -> Hindrance | None:
     if name is None or (facts.home / "node_modules" / name).exists():
         return None
     return Hindrance(f"{name} is in package.json, and not installed", f"`{facts.install('')}`, {AGAIN}")
+
+
+class NodeProject(Project):
+    packages_folder = NODE_MODULES
+    bare_runner = "node-test"
+    """It is part of Node and needs no package."""
+
+    def conventions(self, runner: str) -> Usual:
+        return Usual(
+            tests=any_of(*_TESTS, *([_NAMED[runner]] if runner in _NAMED else ())),
+            runner=anywhere(*_RUNNER, *_CONFIGURED_BY.get(runner, ())),
+            transient=any_of(*_TRANSIENT),
+            not_source=any_of(*_NOT_SOURCE),
+        )
+
+    def configuration(self) -> tuple[str, ...]:
+        return tuple(sorted(_CONFIG))
+
+    def runner_keys(self, name: str, text: str) -> bytes:
+        return _package(text) if name == "package.json" else _compiler(text)
+
+    def layout(self, home: Path) -> Detected:
+        return Detected(flat=True, tests=_configured_tests(home))
+
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
+        return find_stacks(root, known)
+
+    def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks:
+        return find_bare(root, known)
+
+    def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:  # noqa: ARG002 - its text tells
+        return _find_missing_package(text, facts)
+
+    def starter(self) -> Starter:
+        return Starter(_script, Scaffolder(_TAKEN, _form, _equipment))

@@ -8,38 +8,29 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import FACTS
 from verdigris.languages.protocol import (
     HeldOut,
-    Imports,
     Language,
     Liveness,
-    Project,
     SourceReader,
     Stubs,
     TestReader,
     Validation,
     lazy_modules,
+    lazy_part,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
     from random import Random
 
-    from verdigris.core.paths import Detected
-    from verdigris.core.suite_health import Hindrance
     from verdigris.languages import findings
-    from verdigris.languages import starter as starters
     from verdigris.languages.assertions import TestFile
-    from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (
         Concern,
         IdMark,
-        Importable,
-        Imported,
         MeasuredFault,
         Mutated,
         Parcel,
         SourceChange,
-        StackFacts,
         StubBody,
         StubFinding,
         TestComment,
@@ -49,20 +40,14 @@ if TYPE_CHECKING:
         Weakening,
         WrittenTest,
     )
-    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar import bindings, literals, mutation
     from verdigris.languages.grammar import validation as judged
     from verdigris.languages.literals import Chance, RenamedWords, Replaced
     from verdigris.languages.python import (
-        causes,
         concerns,
-        imports,
-        modules,
         mutants,
         project,
-        pytest_config,
         same_code,
-        starter,
         stubs,
         syntax,
         test_places,
@@ -80,45 +65,18 @@ _MODULES = (".py", ".pyi")
 
 
 if not TYPE_CHECKING:
-    concerns, imports, mutants, project = lazy_modules(__name__, "concerns imports mutants project")
+    concerns, mutants, project = lazy_modules(__name__, "concerns mutants project")
     bindings, literals, mutation, judged = lazy_modules(
         "verdigris.languages.grammar", "bindings literals mutation validation"
     )
-    causes, pytest_config = lazy_modules(__name__, "causes pytest_config")
-    starter, stubs, syntax, test_places, tests, weakening = lazy_modules(
-        __name__, "starter stubs syntax test_places tests weakening"
+    stubs, syntax, test_places, tests, weakening = lazy_modules(
+        __name__, "stubs syntax test_places tests weakening"
     )
-    modules, same_code, traced = lazy_modules(__name__, "modules same_code tracing")
+    same_code, traced = lazy_modules(__name__, "same_code tracing")
     (suite,) = lazy_modules(f"{__name__}.weakening", "suite")
     missing_names, places = lazy_modules(f"{__name__}.stubs", "missing_names places")
     mocks, stub_answers, vacuity = lazy_modules(f"{__name__}.validation", "mocks stub_answers vacuity")
-    findings, starters = lazy_modules("verdigris.languages", "findings starter")
-
-
-class PythonProject(Project):
-    has_interpreter = True
-    bare_runner = "pytest"
-
-    def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - pytest collects unittest's cases too
-        return project.PLACES
-
-    def runner_keys(self, name: str, text: str) -> bytes:
-        return project.pyproject(text) if name == "pyproject.toml" else project.sections(text)
-
-    def configuration(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in pytest_config.CONFIG_FILES)
-
-    def layout(self, home: Path) -> Detected:
-        return project.layout(home)
-
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-        return project.find_stacks(root, known, alone=alone)
-
-    def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
-        return causes.find_cause(runner, kind, text, facts)
-
-    def starter(self) -> starters.Starter:
-        return starters.Starter(starter.script, starter)
+    (findings,) = lazy_modules("verdigris.languages", "findings")
 
 
 class PythonTestReader(TestReader):
@@ -195,29 +153,6 @@ class PythonStubs(Stubs):
             return places.declare_missing(_text(before), _text(after)).encode("utf-8", "surrogateescape")
         except (SyntaxError, ValueError, RecursionError):
             return None
-
-
-class PythonImports(Imports):
-    def read(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
-        return imports.read_imports(_text(data))
-
-    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
-        return imports.decorators(_text(data))
-
-    def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
-        return imports.import_targets(path, one, files)
-
-    def roots(self, paths: Iterable[str]) -> tuple[str, ...]:
-        return modules.import_roots(paths)
-
-    def is_declaration(self, path: str) -> bool:
-        return path.endswith(".pyi")
-
-    def is_importable(self, path: str) -> bool:
-        return path.endswith(imports.MODULES)
-
-    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        return imports.imported_files(path, text, files)
 
 
 class PythonSourceReader(SourceReader):
@@ -299,10 +234,10 @@ there is."""
     def tracing(self) -> Tracing:
         return traced.PythonTracing()
 
-    project = cached_property(PythonProject)
+    project = lazy_part(f"{__name__}.project.PythonProject")
     tests = cached_property(PythonTestReader)
     stubs = cached_property(PythonStubs)
-    imports = cached_property(PythonImports)
+    imports = lazy_part(f"{__name__}.imports.PythonImports")
     source = cached_property(PythonSourceReader)
     liveness = cached_property(PythonLiveness)
     validation = cached_property(PythonValidation)

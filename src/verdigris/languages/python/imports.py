@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.findings import Imported
 from verdigris.languages.folders import first_known
-from verdigris.languages.python.concerns.names import resolve_import
-from verdigris.languages.python.modules import ENDS, import_roots, without_suffix
+from verdigris.languages.protocol import Imports
+from verdigris.languages.python.modules import ENDS, import_roots, resolve_import, without_suffix
 from verdigris.languages.python.stubs.origins import Origins, imports
 from verdigris.languages.python.syntax import parse_or_none
 
@@ -24,34 +24,55 @@ if TYPE_CHECKING:
     from verdigris.languages.literals import Chance
 
 
-MODULES = (".py", ".pyi", ".pyc", ".so", ".pyd", ".pyx")
+_IMPORTABLE = (".py", ".pyi", ".pyc", ".so", ".pyd", ".pyx")
 _CODE = (".py", ".pyi", ".pyx")
 
 
-def read_imports(text: str) -> tuple[Imported, ...]:
-    tree = parse_or_none(text)
-    return () if tree is None else imports(tree)
+class PythonImports(Imports):
+    def read(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
+        tree = _parse(data)
+        return () if tree is None else imports(tree)
+
+    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
+        tree = _parse(data)
+        if tree is None:
+            return ()
+        origins = Origins.of(tree)
+        decorators = (one for node in ast.walk(tree) for one in getattr(node, "decorator_list", ()))
+        bare = (one.func if isinstance(one, ast.Call) else one for one in decorators)
+        named = ((one.lineno, origins.origin(one)) for one in bare)
+        return tuple(Imported(line, name.rpartition(".")[0]) for line, name in named if "." in name)
+
+    def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
+        """The files that an import runs: the module, and the imported name if that is a module, too."""
+        asked = [one.module, f"{one.module.rstrip('.')}.{one.name}" if one.name else one.module]
+        if one.name and not one.module.strip("."):
+            asked = [one.module, one.module + one.name]
+        for module in dict.fromkeys(asked):
+            yield from _files_of_import(path, module, files)
+
+    def roots(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return import_roots(paths)
+
+    def is_declaration(self, path: str) -> bool:
+        return path.endswith(".pyi")
+
+    def is_importable(self, path: str) -> bool:
+        return path.endswith(_IMPORTABLE)
+
+    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
+        if (tree := parse_or_none(text)) is None:
+            return
+        folders = _import_folders(files)
+        for node in ast.walk(tree):
+            for module in _modules(node, path):
+                names = module.replace(".", "/")
+                places = (posixpath.join(folder, names) for folder in folders)
+                yield from first_known((f"{at}{end}" for at in places for end in ENDS), files)
 
 
-def decorators(text: str) -> tuple[Imported, ...]:
-    """The modules that decorators come from."""
-    tree = parse_or_none(text)
-    if tree is None:
-        return ()
-    origins = Origins.of(tree)
-    decorators = (one for node in ast.walk(tree) for one in getattr(node, "decorator_list", ()))
-    bare = (one.func if isinstance(one, ast.Call) else one for one in decorators)
-    named = ((one.lineno, origins.origin(one)) for one in bare)
-    return tuple(Imported(line, name.rpartition(".")[0]) for line, name in named if "." in name)
-
-
-def import_targets(path: str, one: Imported, files: Importable) -> Iterator[str]:
-    """The files that an import runs: the module, and the imported name if that is a module, too."""
-    asked = [one.module, f"{one.module.rstrip('.')}.{one.name}" if one.name else one.module]
-    if one.name and not one.module.strip("."):
-        asked = [one.module, one.module + one.name]
-    for module in dict.fromkeys(asked):
-        yield from _files_of_import(path, module, files)
+def _parse(data: bytes) -> ast.Module | None:
+    return parse_or_none(data.decode("utf-8", "surrogateescape"))
 
 
 def _files_of_import(path: str, module: str, files: Importable) -> Iterator[str]:
@@ -74,17 +95,6 @@ def _files_of_import(path: str, module: str, files: Importable) -> Iterator[str]
 def _files_at(place: str, files: Importable) -> Iterator[str]:
     for stem in (place, posixpath.join(place, "__init__")):
         yield from files.stems.get(stem, ())
-
-
-def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-    if (tree := parse_or_none(text)) is None:
-        return
-    folders = _import_folders(files)
-    for node in ast.walk(tree):
-        for module in _modules(node, path):
-            names = module.replace(".", "/")
-            places = (posixpath.join(folder, names) for folder in folders)
-            yield from first_known((f"{at}{end}" for at in places for end in ENDS), files)
 
 
 @lru_cache(maxsize=4)

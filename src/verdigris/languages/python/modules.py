@@ -72,3 +72,19 @@ def imported_names(node: ast.Import | ast.ImportFrom, module: str | None = None)
     base = "." * node.level + (node.module or "") if module is None else module
     dotted = {alias: f"{base}.{alias.name}" if base.strip(".") else base + alias.name for alias in node.names}
     return {name if alias.name == "*" else alias.asname or alias.name: name for alias, name in dotted.items()}
+
+
+def resolve_import(node: ast.ImportFrom, package: list[str]) -> str:
+    if not node.level:
+        return node.module or ""
+    above = package[: len(package) - node.level + 1]
+    return ".".join([*above, *filter(None, [node.module])])
+
+
+def module_of(path: str) -> str:
+    """The dotted name of a module from the source root; that of a package ends in `__init__`."""
+    return path.removesuffix(".py").removeprefix("src/").replace("/", ".")
+
+
+def package_of(path: str) -> list[str]:
+    return module_of(path).split(".")[:-1]

@@ -32,14 +32,18 @@ from verdigris.languages.folders import (
     text_in,
     walk,
 )
+from verdigris.languages.protocol import Project
 from verdigris.languages.python.django import settings_of
-from verdigris.languages.python.pytest_config import PytestConfig, read_pytest_config
+from verdigris.languages.python.pytest_config import CONFIG_FILES, PytestConfig, read_pytest_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from verdigris.core.suite_health import Hindrance
+    from verdigris.languages.findings import StackFacts
     from verdigris.languages.folders import Folder
+    from verdigris.languages.starter import Starter
 
 
 _TEST_FOLDERS = at_root("[Tt]ests?", "[^/]*[_-]tests", "tests[_-][^/]*", "testdata", "test_data", "goldens?")
@@ -82,13 +86,9 @@ _SECTION = re.compile(r"(?:tool:)?pytest|coverage(?::.*)?")
 _ENTRY_POINTS = "options.entry_points"
 
 
-def pyproject(text: str) -> bytes:
+def _pyproject(text: str) -> bytes:
     document = tomllib.loads(text)
     return canonical({".".join(keys): at(document, *keys) for keys in _KEYS})
-
-
-def sections(text: str) -> bytes:
-    return "\n".join(_ini_lines(text)).encode()
 
 
 def _ini_lines(text: str) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _header(bare: str) -> str | None:
 _COLLECTED = ("test_*.py", "*_test.py", "conftest.py")
 
 
-def layout(home: Path) -> Detected:
+def _layout(home: Path) -> Detected:
     has_src = (home / "src").is_dir()
     in_src = [files for _, _, files in walk(home / "src") if files] if has_src else []
     python_in_src = any(map(_has_python, in_src))
@@ -211,7 +211,7 @@ _MANY = 200
 FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, lambda _: PLACES)
 
 
-def find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
+def _find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
     """Finds the stacks. `alone`: no other language is there, so code or a manifest by itself is enough."""
     places = ["."] if _MARKS & known[0].files else outermost_of(folders_with(known, _PROJECTS))
     if not alone:
@@ -257,3 +257,33 @@ def _runner(home: Path) -> str:
 def _test_files(home: Path) -> Iterator[str]:
     found = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
     return islice(found, _MANY)
+
+
+class PythonProject(Project):
+    has_interpreter = True
+    bare_runner = "pytest"
+
+    def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - pytest collects unittest's cases too
+        return PLACES
+
+    def runner_keys(self, name: str, text: str) -> bytes:
+        return _pyproject(text) if name == "pyproject.toml" else "\n".join(_ini_lines(text)).encode()
+
+    def configuration(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in CONFIG_FILES)
+
+    def layout(self, home: Path) -> Detected:
+        return _layout(home)
+
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
+        return _find_stacks(root, known, alone=alone)
+
+    def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
+        from verdigris.languages.python.causes import find_cause
+
+        return find_cause(runner, kind, text, facts)
+
+    def starter(self) -> Starter:
+        from verdigris.languages.python.starter import STARTER
+
+        return STARTER

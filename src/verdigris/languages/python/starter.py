@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
-from verdigris.languages.starter import Cheat, PlainTool, ScaffoldForm, Script, StarterTools, module_name
+from verdigris.languages.starter import (
+    Cheat,
+    PlainTool,
+    Scaffolder,
+    ScaffoldForm,
+    Script,
+    Starter,
+    StarterTools,
+    module_name,
+)
 
 if TYPE_CHECKING:
     from verdigris.languages.starter import FindPython, FoundPython
@@ -147,3 +156,6 @@ def _config() -> str:
     """The demo's `tdd.yaml`; it names our interpreter, since the demo's folder has none."""
     stack = "stacks:\n  - root: .\n    language: python\n    runner: unittest\n"
     return f"{stack}    python: {json.dumps(sys.executable)}\n"
+
+
+STARTER = Starter(script, Scaffolder(TAKEN, form, equipment))

@@ -13,58 +13,32 @@ from verdigris.languages.grammar.language import (
     GrammarTestReader,
     Tables,
 )
-from verdigris.languages.protocol import HeldOut, Project, TestIds, Unwraps, lazy_modules
+from verdigris.languages.protocol import HeldOut, TestIds, Unwraps, lazy_modules, lazy_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from tree_sitter import Node
 
-    from verdigris.core.paths import Detected
     from verdigris.core.report import Failure, TestResult
     from verdigris.languages import findings
-    from verdigris.languages import starter as starters
     from verdigris.languages.concern_rules import Rules
-    from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import IdMark, Imported, Parcel, TestRegions
-    from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
-    from verdigris.languages.rust import forms, project, stub_places, stubs, test_regions, tests
+    from verdigris.languages.rust import forms, stub_places, stubs, test_regions, tests
     from verdigris.languages.rust import text as rust_text
     from verdigris.languages.stubs import Stub, WorktreeFiles
     from verdigris.languages.test_comments import Declared
 
 
 if not TYPE_CHECKING:
-    forms, project, stub_places, stubs, test_regions, tests, rust_text = lazy_modules(
-        __name__, "forms project stub_places stubs test_regions tests text"
+    forms, stub_places, stubs, test_regions, tests, rust_text = lazy_modules(
+        __name__, "forms stub_places stubs test_regions tests text"
     )
-    findings, mutation, trees, starters = lazy_modules(
-        "verdigris.languages", "findings grammar.mutation grammar.trees starter"
-    )
-
-
-class RustProject(Project):
-    bare_runner = "cargo"
-
-    def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
-        return project.PLACES
-
-    def runner_keys(self, name: str, text: str) -> bytes:  # noqa: ARG002 - one manifest
-        return project.manifest(text)
-
-    def layout(self, home: Path) -> Detected:
-        return project.layout(home)
-
-    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
-        return project.find_stacks(known)
-
-    def starter(self) -> starters.Starter:
-        return starters.Starter(project.script, project)
+    findings, mutation, trees = lazy_modules("verdigris.languages", "findings grammar.mutation grammar.trees")
 
 
 class RustTestIds(TestIds):
@@ -168,7 +142,7 @@ dependency."""
     def test_regions(self) -> TestRegions:
         return test_regions
 
-    project = cached_property(RustProject)
+    project = lazy_part(f"{__name__}.project.RustProject")
     ids = cached_property(RustTestIds)
     tests = cached_property(RustTestReader)
     stubs = cached_property(RustStubs)

@@ -29,7 +29,16 @@ from verdigris.languages.folders import (
     text_in,
     walk,
 )
-from verdigris.languages.starter import RequiredTool, ScaffoldForm, Script, StarterTools, module_name
+from verdigris.languages.protocol import Project
+from verdigris.languages.starter import (
+    RequiredTool,
+    Scaffolder,
+    ScaffoldForm,
+    Script,
+    Starter,
+    StarterTools,
+    module_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +74,7 @@ crate in the place of any of them. `[features]` and `[dependencies]` may change,
 feature removes a test, the verdict notices that the test is missing."""
 
 
-def manifest(text: str) -> bytes:
+def _manifest(text: str) -> bytes:
     document: Any = tomllib.loads(text)
     found: dict[str, Any] = {key: at(document, key) for key in _WHOLE}
     found["lib"] = only(at(document, "lib"), _LIBRARY)
@@ -85,16 +94,6 @@ def _programs(tables: Any) -> list[Any] | None:
     """The programs whose tables say whether or how they are tested; None if there are none."""
     told = [only(table, _PROGRAM) or {} for table in tables] if isinstance(tables, list) else []
     return [table for table in told if table.keys() - {"name"}] or None
-
-
-def find_stacks(known: Sequence[Folder]) -> FoundStacks:
-    """Makes one stack of a workspace, at its root, since cargo builds and tests it as one."""
-    places = outermost_of(folders_with(known, ["Cargo.toml"]))
-    return FoundStacks(tuple(Stack(root=place, language="rust", runner="cargo") for place in places))
-
-
-def layout(home: Path) -> Detected:
-    return Detected(flat=True, tests=_declared_tests(home))
 
 
 def _declared_tests(home: Path) -> tuple[str, ...]:
@@ -120,7 +119,7 @@ abstract alloc as async await become box break const continue core crate do dyn 
 final fn for gen if impl in let loop macro match mod move mut override priv proc_macro pub ref return
 self static std struct super test tests trait true try type typeof unsafe unsized use virtual where
 while yield build deps examples incremental"""
-TAKEN = frozenset(_WORDS.split())
+_TAKEN = frozenset(_WORDS.split())
 """Keywords of Rust, crates that always exist, and names of cargo's own folders."""
 
 _EDITION = "2021"
@@ -160,7 +159,7 @@ _CHECK = "cargo clippy --quiet --offline --all-targets -- -D warnings"
 _MISSING = "install Rust (rustup brings cargo, clippy and rustfmt)"
 
 
-def form(name: str, title: str) -> ScaffoldForm:
+def _form(name: str, title: str) -> ScaffoldForm:
     return ScaffoldForm(
         "Cargo.toml",
         {
@@ -174,7 +173,7 @@ def form(name: str, title: str) -> ScaffoldForm:
     )
 
 
-def equipment(_root: Path, _find_python: FindPython) -> StarterTools:
+def _equipment(_root: Path, _find_python: FindPython) -> StarterTools:
     stack = Stack(language="rust", runner="cargo", check=_CHECK, format=f"rustfmt --edition {_EDITION}")
     return StarterTools(stack, () if shutil.which("cargo") else (_MISSING,))
 
@@ -205,7 +204,7 @@ _NO_CARGO = "install Rust (rustup), and have `cargo` on PATH"
 _BROKEN = "`rustup default stable` installs a toolchain; `cargo --version` has to work"
 
 
-def script() -> Script:
+def _script() -> Script:
     return Script(
         files={
             "Cargo.toml": _MANIFEST,
@@ -226,3 +225,24 @@ def script() -> Script:
         good=_ADD + _SUB + _REAL,
         needs=RequiredTool("cargo", "--version", _NO_CARGO, _BROKEN),
     )
+
+
+class RustProject(Project):
+    bare_runner = "cargo"
+
+    def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
+        return PLACES
+
+    def runner_keys(self, name: str, text: str) -> bytes:  # noqa: ARG002 - one manifest
+        return _manifest(text)
+
+    def layout(self, home: Path) -> Detected:
+        return Detected(flat=True, tests=_declared_tests(home))
+
+    def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
+        """Makes one stack of a workspace, at its root, since cargo builds and tests it as one."""
+        places = outermost_of(folders_with(known, ["Cargo.toml"]))
+        return FoundStacks(tuple(Stack(root=place, language="rust", runner="cargo") for place in places))
+
+    def starter(self) -> Starter:
+        return Starter(_script, Scaffolder(_TAKEN, _form, _equipment))

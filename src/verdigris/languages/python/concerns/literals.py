@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.literals import is_telling
-from verdigris.languages.python.concerns.names import module_of, package_of, resolve_import
+from verdigris.languages.python.modules import module_of, package_of, resolve_import
 from verdigris.languages.python.stubs.forms import is_docstring, last_name
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.value import value
 from verdigris.languages.concern_rules import read_rules
 from verdigris.languages.findings import Concern
-from verdigris.languages.python.modules import imported_names
+from verdigris.languages.python.modules import imported_names, package_of, resolve_import
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in
 
@@ -312,13 +312,6 @@ def returned_expressions(function: ast.AST) -> list[ast.expr]:
     return [n.value for n in nodes_in(function) if isinstance(n, ast.Return) and n.value is not None]
 
 
-def resolve_import(node: ast.ImportFrom, package: list[str]) -> str:
-    if not node.level:
-        return node.module or ""
-    above = package[: len(package) - node.level + 1]
-    return ".".join([*above, *filter(None, [node.module])])
-
-
 @value
 class SeenNode:
     """A node of a source file, with the meanings of the names around it."""
@@ -356,15 +349,6 @@ def module_names(tree: ast.Module, path: str) -> Names:
     names = Names()
     names.bind_all([node for node, *_ in _own_nodes(tree.body)], tree, package_of(path))
     return names
-
-
-def module_of(path: str) -> str:
-    """The dotted name of a module from the source root; that of a package ends in `__init__`."""
-    return path.removesuffix(".py").removeprefix("src/").replace("/", ".")
-
-
-def package_of(path: str) -> list[str]:
-    return module_of(path).split(".")[:-1]
 
 
 def _walk_scope(
