@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from verdigris.core.errors import UserError
 from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport, TestResult
+from verdigris.languages.registry import reader_of
 from verdigris.languages.rust.test_regions import oracle_part
 from verdigris.languages.tests import (
     Duplicate,
@@ -17,7 +18,6 @@ from verdigris.languages.tests import (
     apply,
     duplicates,
     marks,
-    native_of,
     read_scenario_marks,
     refuse_duplicates,
 )
@@ -35,7 +35,7 @@ def renamed(texts: dict[str, str], *results: TestResult) -> list[str]:
 
 
 def natives(path: str, text: str, case: str = "") -> dict[str, str]:
-    return {mark.slug: native_of(path, mark, case) for mark in marks(path, text)}
+    return {mark.slug: reader_of(path).ids.native_id(path, mark, case) for mark in marks(path, text)}
 
 
 def test_python() -> None:

@@ -15,7 +15,7 @@ from verdigris.core.settings import Settings, Stack
 from verdigris.languages import registry
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import is_mixed, runner_keys
-from verdigris.languages.tests import find_test_at, marks, native_of
+from verdigris.languages.tests import find_test_at, marks
 from verdigris.models.roles.prompt import guide
 from verdigris.models.roles.teams import MACHINE
 from verdigris.setup.detection import detect
@@ -85,7 +85,7 @@ def test_its_tests_are_read_and_have_the_ids_that_comments_give_them() -> None:
     assert calm.tests.reads("checks/a.calm")
     assert calm.tests.read_test_file("checks/a.calm", text).tests == (("adds", 2), ("subtracts", 3))
     (mark,) = marks("checks/a.calm", text)
-    assert (mark.slug, native_of("checks/a.calm", mark, "")) == ("sum", "checks/a.calm::adds")
+    assert (mark.slug, calm.ids.native_id("checks/a.calm", mark, "")) == ("sum", "checks/a.calm::adds")
     at = find_test_at("checks/a.calm", text, 3, ())
     assert at is not None
     assert at.name == "subtracts"

@@ -127,7 +127,8 @@ def _from_bare_name(project: Project, word: str) -> str | None:
 
 def _from_slug(project: Project, word: str) -> str | None:
     """Resolves a slug, or a slug with one of its cases; None if the word can only be a path."""
-    from verdigris.languages.tests import marks, native_of, refuse_duplicates
+    from verdigris.languages.registry import reader_of
+    from verdigris.languages.tests import marks, refuse_duplicates
 
     slug = _SLUG.match(word)
     name, case = (slug[0], word[slug.end() :]) if slug else ("", word)
@@ -135,8 +136,7 @@ def _from_slug(project: Project, word: str) -> str | None:
     refuse_duplicates(texts)
     known = {mark.slug: (path, mark) for path, text in texts.items() for mark in marks(path, text)}
     if name in known:
-        path, mark = known[name]
-        return native_of(path, mark, case)
+        return reader_of(known[name][0]).ids.native_id(*known[name], case)
     if "::" in word or "/" in word:
         return None
     raise UnknownTest(f"no test has the id {word!r}.", hint=_offer(word, [*known, *_test_files(project)]))

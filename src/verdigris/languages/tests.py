@@ -133,25 +133,10 @@ def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
 def _rename_result(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) -> TestResult:
     path = split_id(result.native_id).path
     for mark in known.get(path, ()):
-        case = _case(mark, path, result)
+        case = reader_of(path).ids.case_of(mark, path, result)
         if case is not None:
             return replace(result, id=mark.slug + case, id_source="annotation")
     return result
-
-
-def _case(mark: IdMark, path: str, result: TestResult) -> str | None:
-    """The part of an id after its slug; None if the mark belongs to another test."""
-    return reader_of(path).ids.case_of(mark, path, result)
-
-
-def native_of(path: str, mark: IdMark, case: str) -> str:
-    """The native id of a marked test; its file, if only a run shows the id."""
-    return reader_of(path).ids.native_id(path, mark, case)
-
-
-def written_as(path: str, mark: IdMark) -> str | None:
-    """The id of a marked test in the text, of a table without its cases; None if it is computed."""
-    return reader_of(path).ids.written_id(path, mark)
 
 
 def duplicates(texts: Mapping[str, str]) -> tuple[Duplicate, ...]:

@@ -11,8 +11,8 @@ from verdigris.core.events import HeldOut, HoldingOut, Released, Releasing, Revi
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.execution.resident.resident import stop
-from verdigris.languages.registry import holds_tests
-from verdigris.languages.tests import marks, written_as
+from verdigris.languages.registry import holds_tests, reader_of
+from verdigris.languages.tests import marks
 from verdigris.storage.intents import carries_out
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import Project, texts_at
@@ -62,7 +62,7 @@ def _behind_slugs(project: Project, state: WorktreeState, names: Sequence[str]) 
     files = (entry.path for entry in project.workspace.files(tree)) if slugs else ()
     tests = [p for p in files if project.classify(p) is PathClass.TEST or holds_tests(p, project.classify(p))]
     found = (
-        written_as(path, mark)
+        reader_of(path).ids.written_id(path, mark)
         for path, text in texts_at(project, tree, tests).items()
         for mark in marks(path, text)
         if mark.slug in slugs
