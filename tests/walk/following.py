@@ -130,6 +130,7 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
         place.write("pytest.ini", f"[pytest]\n{place.read('pytest.ini')}")
         return True
     if re.match(r"(resolve|correct) ", move):
+        _import_modules(place, hand, move)
         make_right(place, hand)
         return _resolve(place)
     if found := _MISSING.match(move):
@@ -168,6 +169,14 @@ def _restructure(place: Place) -> bool:
         if before:
             place.write(path, without(resolved(before), "broken"))
     return True
+
+
+def _import_modules(place: Place, hand: Hand, move: str) -> None:
+    """In each named test file that uses its module and does not import it."""
+    for path in _TEST_FILE.findall(move):
+        module, text = path.removeprefix("tests/test_").removesuffix(".py"), place.read(path)
+        if expectations(text, module) and not re.search(rf"^import {module}\b", text, re.MULTILINE):
+            place.write(path, f"{hand.tests_of(module)}\n\n{text}")
 
 
 def _correct_tests(place: Place, hand: Hand, move: str) -> bool:

@@ -627,3 +627,11 @@ def test_edits_that_are_set_aside_leave_reds_that_can_be_claimed(story: Story) -
     answer = story.tdd("aside")
     assert "fail tests/test_b.py::test_f7  red: valid" in answer.out
     assert answer.next == "`tdd claim tests/test_b.py::test_f7`"
+
+
+def test_a_test_that_uses_a_module_which_it_does_not_import_leads_on(story: Story) -> None:
+    story.git("rm --quiet tests/test_a.py")
+    story.git("commit --quiet --message gone")
+    story.add_test("a", "f9")
+    story.tdd("test")
+    story.next_leads_on()
