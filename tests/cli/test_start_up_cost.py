@@ -29,7 +29,7 @@ counting(project, "open_log", "opened")
 
 def tell():
     counts["modules"] = sum(name.split(".")[0] == "verdigris" for name in sys.modules)
-    slow = {"dataclasses", "inspect", "ast", "click", "_ctypes", "subprocess"}
+    slow = {"dataclasses", "inspect", "ast", "click", "_ctypes", "subprocess", "tokenize", "difflib"}
     counts["slow"] = sorted(slow & sys.modules.keys())
     with open(os.environ["COUNTS"], "w") as file:
         json.dump(counts, file)
@@ -71,6 +71,14 @@ def test_a_run_of_one_test_folds_the_log_once_and_loads_few_modules(world: World
     assert (found["opened"], found["folds"]) == (1, 1)
     assert found["modules"] <= 108
     assert found["slow"] == ["_ctypes"]  # the sandbox's system calls
+
+
+def test_a_run_beside_edited_source_parses_it_and_loads_no_other_tool_for_texts(world: World) -> None:
+    counts(world, TDD, "test", TEST)
+    world.write("calc.py", f"{world.read('calc.py')}\n\nV = 1  # for the next move\n")
+    found = counts(world, TDD, "test", TEST)
+    assert found["modules"] <= 122
+    assert found["slow"] == ["_ctypes", "ast"]
 
 
 def test_a_denied_hook_opens_the_project_once_folds_the_log_once_and_loads_few_modules(world: World) -> None:

@@ -37,7 +37,13 @@ def following_move(
         from verdigris.checks.ground import follow_git
 
         state = replace(state, ground=follow_git(project, state))
-    tree = tree or project.workspace.snapshot()
+    return next_on_ground(project, state, tree or project.workspace.snapshot(), session=session, wait=wait)
+
+
+def next_on_ground(
+    project: Project, state: WorktreeState, tree: str, *, session: str = "", wait: str = ""
+) -> str:
+    """The next move for an operation that has left the tree as it was when the operation followed git."""
     state = own_view(project, as_it_stands(project, state, tree), session)
     asker = replace(asker_of(project, state, session), wait=wait)
     return next_move(state, facts_of(project, state, tree), asker)

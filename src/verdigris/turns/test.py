@@ -30,7 +30,7 @@ from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.runners.registry import is_in_interpreter, need_finders
 from verdigris.storage.calls.open_calls import alive
 from verdigris.storage.project import Project, bytes_of
-from verdigris.turns.next_move import following_move
+from verdigris.turns.next_move import following_move, next_on_ground
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def run_tests(
         natives = resolve(project, words, cwd=cwd)
         seen = () if again or state.test_bugs else _already_seen(state, natives, tree)  # a run ends a report
         if seen:
-            return Tested(seen, None, state.phase, following_move(project, state, tree))
+            return Tested(seen, None, state.phase, next_on_ground(project, state, tree))
         is_steady = _watch_for_writers(project, tree)
         try:
             asked, report = _run_asked(project, _request(project, state, natives, tree), progress)
@@ -112,7 +112,7 @@ def run_tests(
             events,
             report,
             after.phase,
-            following_move(project, after, tree),
+            next_on_ground(project, after, tree),
             needs=lacking,
             hindrance=hindrance,
             stubs=stubs,

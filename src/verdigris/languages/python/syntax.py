@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import copy
 import re
 import warnings
 from collections import Counter
-from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -228,9 +226,9 @@ class _Statement:
     @cached_property
     def shape(self) -> str:
         """The same dump without names."""
-        return (
-            self._text if self.node is None else ast.dump(_Nameless().visit(copy.deepcopy(_head(self.node))))
-        )
+        from copy import deepcopy
+
+        return self._text if self.node is None else ast.dump(_Nameless().visit(deepcopy(_head(self.node))))
 
     def span(self, lines: Mapping[int, int]) -> tuple[object, ...] | None:
         """The place of the statement after its lines moved; None if its lines do not stay together."""
@@ -267,6 +265,8 @@ def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[
 
 def _align_lines(before: str, after: str) -> dict[int, int]:
     """Maps the old number of each line that a diff leaves alone to its new number."""
+    from difflib import SequenceMatcher
+
     old, new = before.splitlines(), after.splitlines()
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     return {block.a + n + 1: block.b + n + 1 for block in blocks for n in range(block.size)}
@@ -323,7 +323,9 @@ def _is_inert(node: ast.stmt) -> bool:
 
 def _head(node: ast.stmt) -> ast.stmt:
     """The statement without its blocks, since the statements in a block count for themselves."""
-    head = copy.copy(node)
+    from copy import copy
+
+    head = copy(node)
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         if getattr(head, block, None):
             setattr(head, block, [])

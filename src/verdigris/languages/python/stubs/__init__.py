@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import tokenize
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, replace, value
@@ -63,8 +62,8 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
         return StubFinding(error.lineno or 1, "the file as it was does not parse, so nothing can be compared")
     try:
         marks = PythonStubMarks.of(after.removeprefix("\ufeff"), new, new=not old.body)
-    except tokenize.TokenError as error:
-        return StubFinding(1, f"its comments cannot be read: {error.args[0]}")
+    except SyntaxError as error:
+        return StubFinding(1, error.msg)
     scope = _Scope(
         marks,
         _names_bound_in(old) | _used_builtins(old),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-import tokenize
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
@@ -118,10 +117,18 @@ class PythonStubMarks:
 
     @classmethod
     def of(cls, text: str, tree: ast.Module, *, new: bool) -> PythonStubMarks:
+        """Raises a SyntaxError where comments that may hold a marker cannot be read."""
+        if MARK not in text:  # most texts: they are not taken apart, and the tool for it is not loaded
+            return cls(frozenset(), frozenset(), new and _marked_docstring(tree))
+        import tokenize
+
         # `str.splitlines` also splits at form feeds and the like, where Python begins no new line.
         lines = [line + "\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
         tokens = tokenize.generate_tokens(iter(lines).__next__)
-        comments = [token for token in tokens if token.type == tokenize.COMMENT]
+        try:
+            comments = [token for token in tokens if token.type == tokenize.COMMENT]
+        except tokenize.TokenError as error:
+            raise SyntaxError(f"its comments cannot be read: {error.args[0]}") from None
         marked = frozenset(token.start[0] for token in comments if MARK in token.string)
         alone = frozenset(token.start[0] for token in comments if not token.line[: token.start[1]].strip())
         first = first_line(tree.body[0]) if tree.body else len(lines) + 1
