@@ -485,6 +485,29 @@ def test_a_revert_that_git_cannot_abort_leads_on(story: Story, *, edited: bool) 
     story.next_leads_on()
 
 
+@pytest.mark.parametrize("reverted", ["added", "removed"])
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_revert_of_whole_files_that_git_cannot_abort_leads_on(
+    story: Story, reverted: str, *, edited: bool
+) -> None:
+    if reverted == "removed":
+        story.write("more.py", story.walk.hand.function("f7", 7))
+        story.commit()
+        story.git("rm --quiet more.py")
+    else:
+        story.write("more.py", story.walk.hand.function("f7", 7))
+    story.add_function("a", "f1", 5)
+    story.commit()
+    story.add_function("a", "f1", 6)
+    story.commit()
+    story.git("revert --no-edit HEAD~1")
+    if edited:
+        story.write("more.py", story.walk.hand.comment())
+    way = "--quit" if edited else "--abort"
+    assert story.here.status()["next"].startswith(f"drop it with `tdd sync -- revert {way}`")
+    story.next_leads_on()
+
+
 def test_a_person_mends_what_an_agent_committed(story: Story) -> None:
     story.write("a.py", with_block(story.here.read("a.py"), BROKEN))
     story.walk.agent_commits()

@@ -23,7 +23,7 @@ from verdigris.storage.repository import in_progress
 from verdigris.turns.claim_check import claimable, claims_by, fellows, last_status, own_view
 
 SEARCH_SECONDS = 0.1
-STAGED, EDITED = frozenset("MRC"), frozenset("MD")  # letters of `git status`
+STAGED, EDITED, DELETED = frozenset("MTA"), frozenset("MT"), "D"  # letters of `git status`
 
 
 def following_move(
@@ -82,13 +82,18 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
 
 
 def _is_stuck(project: Project, unfinished: str) -> bool:
-    """Whether git refuses to abort it: it does for a file that is staged, and was edited since."""
+    """Whether git refuses to abort it: it does for a file that is staged, and was edited or written since."""
     if unfinished == "rebase":
         return False
     from verdigris.storage.git import ask_users_git
 
-    listed = ask_users_git(project.root, "status", "--porcelain", "-z", "--untracked-files=no").split("\0")
-    return any(line[:1] in STAGED and line[1:2] in EDITED for line in listed)
+    options = ("--porcelain", "-z", "--no-renames", "--untracked-files=no")
+    return any(
+        (line[0] in STAGED and line[1] in EDITED)
+        or (line[0] == DELETED and (project.root / line[3:]).exists())
+        for line in ask_users_git(project.root, "status", *options).split("\0")
+        if line
+    )
 
 
 def _facts_by_phase(project: Project, state: WorktreeState, tree: str, most: int) -> TreeFacts:
