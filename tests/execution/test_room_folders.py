@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,11 +89,11 @@ def test_a_room_swept_before_it_was_locked_is_made_again(
     locked = folders._lock_folder
     swept: list[str] = []
 
-    def too_late(folder: str) -> int | None:
+    def too_late(folder: str, opening: Callable[[str, int], int]) -> int | None:
         if not swept:
             swept.append(folder)
             Path(folder).rmdir()
-        return locked(folder)
+        return locked(folder, opening)
 
     monkeypatch.setattr(folders, "_lock_folder", too_late)
     made = Folders(str(place))

@@ -25,6 +25,12 @@ def test_the_tree_is_at_its_own_path_and_what_is_written_is_kept_apart(caged: Ca
     assert (caged.folder / "upper/pkg/a.py").read_text() == "two\n"
 
 
+def test_the_owner_can_read_the_folder_that_the_kernel_makes_for_an_overlay(caged: Cage) -> None:
+    """Else nobody but root can copy a repository while a room lies in it."""
+    caged.run("true")
+    assert (caged.folder / "work/work").stat().st_mode & 0o777 == 0o700
+
+
 def test_what_is_laid_wins_and_what_is_removed_is_not_there(caged: Cage) -> None:
     for path in ("root/tests/test_a.py", "root/tests/test_extra.py", "root/data/x/y", "root/other"):
         caged.write(path, "the tree's\n")

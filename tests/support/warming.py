@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 SECONDS = 90.0
 
 
-def until(true: object, what: str) -> None:
+def until(true: object, what: str, seconds: float = SECONDS) -> None:
     """Call `true` until it answers yes."""
     assert callable(true)
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, what
         time.sleep(0.01)

@@ -176,8 +176,9 @@ class Terms:
         """The folder of all rooms. An unconfined run sees it, and needs a short path."""
         return temporary() if self.way is None else f"{self.control}/{ROOMS}"
 
-    def folders(self) -> Folders:
-        return Folders(self.place, confined=self.way is not None, memory=not self.sandbox.disk)
+    def folders(self, *, lasting: bool = False) -> Folders:
+        confined, memory = self.way is not None, not self.sandbox.disk
+        return Folders(self.place, confined=confined, memory=memory, lasting=lasting)
 
     def words(self) -> tuple[str, ...]:
         """The terms as words, for a note."""
@@ -251,16 +252,19 @@ class Room:
         argv: Sequence[str],
         furnish: Callable[[Memory], tuple[str, ...]] | None = None,
         equip: Callable[[Confinement, Folders], Confinement] | None = None,
+        *,
+        lasting: bool = False,
     ) -> None:
         """`furnish` adds the files of the layer, and returns the paths that the run must not find.
 
-        `equip` adds the mounts that a tool needs beside the worktree.
+        `equip` adds the mounts that a tool needs beside the worktree. `lasting`: it outlives the command, and
+        must not keep the file system from being unmounted.
         """
         self.terms = terms
         self.opens: Opens | None = None
         self.memory: Memory | None = None
         self.confine: Callable[[], object] | None = None
-        self.folders = terms.folders()
+        self.folders = terms.folders(lasting=lasting)
         try:
             if terms.way is not None:
                 self._make_confinement(terms.way, argv, furnish, equip)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Network = Literal["none", "loopback", "host"]
 
 # `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH106, PTH108, PTH112, PTH114, PTH123, PTH208
+# ruff: noqa: PTH101, PTH106, PTH108, PTH112, PTH114, PTH123, PTH208
 
 
 _FLAGS = {
@@ -114,6 +114,8 @@ def mount_overlay(target: str, lower: Sequence[int], upper: int, work: int, *, u
         # overlay has marked.
         remove(f"{path_of_descriptor(work)}/work/incompat")
         mount("overlay", target, "overlay", 0, options)
+    # The kernel makes it without any permission, and then nobody but root could copy the repository.
+    os.chmod(f"{path_of_descriptor(work)}/work", 0o700)
 
 
 def bind(source: int, target: str) -> None:

@@ -12,6 +12,10 @@ import os
 from verdigris.core.confinement import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox import removal
 
+TYPE_CHECKING = False  # `typing` takes long to load
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -91,11 +95,15 @@ class Folders:
     is `cache`. They lie on the disk, because tests may write more than the memory has.
     """
 
-    def __init__(self, place: str, *, confined: bool = True, memory: bool = False) -> None:
-        """`memory`: the file system of `place` cannot hold the upper layer of an overlay."""
+    def __init__(
+        self, place: str, *, confined: bool = True, memory: bool = False, lasting: bool = False
+    ) -> None:
+        """`memory`: the file system of `place` cannot hold the upper layer of an overlay. `lasting`: it may
+        be unmounted meanwhile.
+        """
         self._held: dict[str, int] = {}
         try:
-            folder = self._make_folder(place)
+            folder = self._make_folder(place, _opening(lasting=lasting))
             self.kept = f"{folder}/own"
             self.memory = f"{folder}/memory"
             self._top = self.memory if memory else folder
@@ -130,7 +138,7 @@ class Folders:
         if not (in_time and removal.put_off(held, _remove_rooms)):
             _remove_rooms(held)
 
-    def _make_folder(self, place: str) -> str:
+    def _make_folder(self, place: str, opening: Callable[[str, int], int]) -> str:
         """Makes a folder and locks it.
 
         Another process may get the lock first, and then removes the folder.
@@ -138,12 +146,20 @@ class Folders:
         while True:
             folder = f"{place}/{PREFIX}{os.urandom(6).hex()}"
             os.makedirs(folder, 0o700)
-            lock = _lock_folder(folder)
+            lock = _lock_folder(folder, opening)
             if lock is not None and os.path.isdir(folder):  # noqa: PTH112
                 self._held[folder] = lock
                 return folder
             if lock is not None:
                 os.close(lock)
+
+
+def _opening(*, lasting: bool) -> Callable[[str, int], int]:
+    if not lasting:
+        return os.open
+    from verdigris.sandbox.own_mounts import open_apart
+
+    return open_apart
 
 
 def _remove_rooms(held: dict[str, int]) -> None:
@@ -192,9 +208,9 @@ def _temporary_inside() -> str:
     return next(usable, SHARED_MEMORY)
 
 
-def _lock_folder(folder: str) -> int | None:
+def _lock_folder(folder: str, opening: Callable[[str, int], int] = os.open) -> int | None:
     try:
-        held = os.open(folder, _OPEN_FOLDER)
+        held = opening(folder, _OPEN_FOLDER)
     except OSError:
         return None
     try:

@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from verdigris.execution.resident.resident import (
 )
 from verdigris.execution.room import Sandbox, Terms
 from verdigris.sandbox import child
-from verdigris.sandbox.syscalls import enter_namespaces
+from verdigris.sandbox.syscalls import enter_namespaces, mount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -218,6 +219,49 @@ def test_it_ends_with_its_repository(private: str, root: Path) -> None:
     pid, program = keeper(folder), answered(folder)["pid"]
     shutil.rmtree(root)
     until(lambda: not alive(pid) and not alive(program), "it goes on")
+
+
+def test_its_file_system_can_be_unmounted_at_once_and_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person takes the disk with the repository away, right after a command."""
+    monkeypatch.setenv("VERDIGRIS_WARM", "1")
+    tester = os.fork()
+    if tester == 0:
+        code = 3
+        try:
+            code = _unmount_below_a_resident(tmp_path)
+        except BaseException as error:  # noqa: BLE001 - this process is a fork of pytest's
+            os.write(2, f"{error!r}\n".encode())
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(tester, 0)[1])
+    if code == NOTHING_MOUNTED:
+        pytest.skip("no file system can be mounted here")
+    assert code == 0
+
+
+NOTHING_MOUNTED = 42
+
+
+def _unmount_below_a_resident(disk: Path) -> int:
+    """0 if it could be unmounted, and the resident ended although it may be idle for much longer."""
+    try:
+        enter_namespaces(own_ids=os.geteuid() != 0)
+        mount("tmpfs", str(disk), "tmpfs", 0)
+    except OSError:
+        return NOTHING_MOUNTED
+    private = disk / "repo/.git/tdd/worktrees/main"
+    private.mkdir(parents=True)
+    folder = started(str(private), idle=600)
+    pid, program = keeper(folder), answered(folder)["pid"]
+    done = subprocess.run(["umount", disk], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        end(folder)
+        os.write(2, done.stderr.encode())
+        return 1
+    until(lambda: not alive(pid) and not alive(program), "it goes on", seconds=5)
+    return 0
 
 
 def test_the_program_dies_with_its_keeper_and_the_other_way_round(private: str) -> None:

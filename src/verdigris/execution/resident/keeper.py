@@ -23,6 +23,7 @@ from verdigris.execution.resident.resident import HELD, LOCK, SOCKET, write_note
 from verdigris.execution.room import Room, read
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.confinement import is_inside
+from verdigris.sandbox.own_mounts import open_apart
 
 TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Keeper:
     def __init__(self, kept: dict[str, Any], lock: int) -> None:
         self.kept = kept
         self.lock = lock
+        self.mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        """Shows when something is mounted or unmounted: the worktree's file system may be gone."""
         self.listening = _listen(os.path.join(kept["folder"], SOCKET))
         self.caller: MessageLine | None = None
         self.leaving = False
@@ -88,7 +91,7 @@ class Keeper:
     def _keep_program(self) -> None:
         """Starts the program and serves callers, until it is no longer needed."""
         terms, _ = read(self.kept["terms"])
-        room = Room(terms, self.kept["argv"], equip=_live_equipment(self.kept["live"]))
+        room = Room(terms, self.kept["argv"], equip=_live_equipment(self.kept["live"]), lasting=True)
         try:
             env = {**room.env, **self.kept["env"]}
             apart = (
@@ -112,7 +115,7 @@ class Keeper:
                 watched: list[Any] = [program, started.child.output]
                 watched += [] if self.leaving else [self.listening]
                 watched += [self.caller] if self.caller else []
-                ready = select.select(watched, [], [], min(TICK, self.kept["idle"]))[0]
+                ready = select.select(watched, [], [self.mounts], min(TICK, self.kept["idle"]))[0]
                 if started.child.output in ready and not os.read(started.child.output, OUTPUT):
                     raise _Unneeded
                 if program in ready:
@@ -241,7 +244,7 @@ def _outside_of(root: str, cwd: str, path: str) -> str:
 def _listen(path: str) -> _socket.socket:
     """Listens on a socket, by a path through a descriptor: socket paths are limited to about 100 bytes."""
     folder, name = os.path.split(path)
-    held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    held = open_apart(folder, os.O_PATH)
     made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
         if os.path.lexists(path):

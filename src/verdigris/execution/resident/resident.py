@@ -20,8 +20,8 @@ reads `greeting` first. When it has loaded all it needs, it sends {"ready": true
 answers what comes. When the caller has hung up, it reads {"gone": true}, ends what it does,
 and answers the same; until then no other caller is served. It dies when its keeper does.
 
-A resident ends when it was idle for too long, when the worktree or its own folder is removed or replaced,
-when it uses too much memory, when `stop` is called, or when a caller asks for another key.
+A resident ends when it was idle for too long, when the worktree or its own folder is removed, replaced or
+unmounted, when it uses too much memory, when `stop` is called, or when a caller asks for another key.
 """
 
 # `os` calls on `str` instead of pathlib: this is loaded before a head start.
@@ -143,7 +143,7 @@ def ensure(resident: Resident) -> None:
             if read_note(resident.folder).get("key") == resident.key:
                 return
             end(resident.folder)
-        lock = _lock_folder(resident.folder)
+        lock = _lock_folder(resident.folder, lasting=True)
         try:
             write_note(resident.folder, resident.key)
             _start(resident.describe(), lock)
@@ -183,7 +183,7 @@ def stop(private: str) -> tuple[str, ...]:
 def is_running(folder: str) -> bool:
     """Whether there is a keeper, also one that has just started."""
     try:
-        os.close(_lock_folder(folder, create=False))
+        os.close(_lock_folder(folder, lasting=False))
     except BlockingIOError:
         return True
     except OSError:
@@ -191,10 +191,15 @@ def is_running(folder: str) -> bool:
     return False
 
 
-def _lock_folder(folder: str, *, create: bool = True) -> int:
-    held = os.open(
-        os.path.join(folder, LOCK), os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o600
-    )
+def _lock_folder(folder: str, *, lasting: bool) -> int:
+    """`lasting`: for a keeper, which must not keep the file system from being unmounted."""
+    path = os.path.join(folder, LOCK)
+    if lasting:
+        from verdigris.sandbox.own_mounts import open_apart
+
+        held = open_apart(path, os.O_RDWR | os.O_CREAT, 0o600)
+    else:
+        held = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BaseException:
