@@ -10,12 +10,14 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from verdigris.core.errors import ContextOverflow, VerdigrisError
 from verdigris.core.events import StepBegun, StepProposed, StepRefused
 from verdigris.core.policy.done import find_open
 from verdigris.core.records import from_json, to_json
+from verdigris.core.settings import DriverSettings
+from verdigris.core.state import OpenStep
 from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp, Meter, Metered, as_tokens
 from verdigris.drivers.edits import Bad, Seen, join_reasons
@@ -27,6 +29,7 @@ from verdigris.drivers.happenings import (
     RunEnded,
     StepBegan,
     StepEnded,
+    Watcher,
     scrub_events,
 )
 from verdigris.drivers.step_records import Proposal, StepLog, StepRecords
@@ -35,16 +38,11 @@ from verdigris.models.roles import Role, Team, conversation
 from verdigris.models.roles.answer import RefusedAnswer
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.context import Material, shrunk
+from verdigris.models.roles.conversation import Talk
+from verdigris.models.roles.prompt import Task
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head
 from verdigris.turns.completion import gather_work
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import DriverSettings
-    from verdigris.core.state import OpenStep
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.roles.conversation import Talk
-    from verdigris.models.roles.prompt import Task
-    from verdigris.storage.project import Project
 
 Done = TypeVar("Done")
 UNPROVEN = "not-proven"

@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from verdigris.core.report import TestReport
+from verdigris.core.state import Red
 from verdigris.core.value import field, value
+from verdigris.drivers.budget import Metered
+from verdigris.models.providers import Scrubber
 from verdigris.models.request import whole_share
+from verdigris.models.roles import Role
 from verdigris.storage.durable_files import prepare_folder, write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
-    from verdigris.core.state import Red
-    from verdigris.drivers.budget import Metered
-    from verdigris.models.providers import Scrubber
-    from verdigris.models.roles import Role
-
 
 SCHEMA = 1
 WIDTH = 76

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
@@ -32,11 +31,9 @@ from verdigris.drivers.specs.spec import normalized_digest
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.storage.snapshots.head_moves import list_commit, read_as_checked_out
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 
 def complete(project: Project, cycle: Cycle) -> CycleStep | Deny:

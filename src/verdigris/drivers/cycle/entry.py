@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
@@ -15,10 +14,8 @@ from verdigris.drivers.specs.spec_lint import EXAMPLE, lint_spec
 from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head, in_progress
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 _PARENT = ("prd", "parent", "parent_prd")
 """Keys of the front matter that name what a spec belongs to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
@@ -13,23 +13,21 @@ from verdigris.core.events import Committing, CycleAdvanced
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step, supersede_steps
 from verdigris.core.records import Actor
+from verdigris.core.settings import DriverSettings
 from verdigris.core.state import Cycle, Stage
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
 from verdigris.drivers.cycle.entry import read_at
 from verdigris.drivers.private_worktree import ancestor
+from verdigris.drivers.specs.spec import Spec
 from verdigris.languages.registry import holds_tests
 from verdigris.storage import durable_files
 from verdigris.storage.calls.callers import UNKNOWN
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import DriverSettings
-    from verdigris.drivers.specs.spec import Spec
-    from verdigris.storage.project import Project
 
 P = ParamSpec("P")
 
@@ -43,9 +41,8 @@ class CycleStep:
     next: str
 
 
-if TYPE_CHECKING:
-    CycleAct = Callable[Concatenate[Project, Cycle, P], CycleStep | Deny]
-    CycleVerb = Callable[Concatenate[Project, P], CycleStep | Deny]
+CycleAct = Callable[Concatenate[Project, Cycle, P], CycleStep | Deny]
+CycleVerb = Callable[Concatenate[Project, P], CycleStep | Deny]
 
 
 def report_step(project: Project, *said: str) -> CycleStep:

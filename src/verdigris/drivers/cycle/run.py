@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
@@ -22,10 +21,8 @@ from verdigris.models.roles.teams import CYCLE
 from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
+from verdigris.storage.project import Project
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 DONE, STOPPED, REFUSED, WAITING, BUDGET = "cycle-done", "stopped", "refused", "waiting", "budget-used-up"
 _NOBODY = "the kernel's checks"

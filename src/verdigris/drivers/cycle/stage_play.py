@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
@@ -22,6 +21,7 @@ from verdigris.drivers.cycle.stages import advance, resume
 from verdigris.drivers.cycle.validation.judgement import HOLDOUT, GivenVerdict, validate
 from verdigris.drivers.edits import (
     Bad,
+    Seen,
     describe_reds,
     format_changes,
     gather_material,
@@ -31,23 +31,20 @@ from verdigris.drivers.edits import (
     settle_edits,
     write_changes,
 )
+from verdigris.drivers.happenings import Watcher
 from verdigris.drivers.play import Exhausted, Play, RoleRun, open_roles
+from verdigris.models.protocol import Usage
+from verdigris.models.roles import Role
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task, put_fences
 from verdigris.models.roles.teams import CYCLE
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.lock import hold_alone
+from verdigris.storage.project import Project
 from verdigris.turns.aside import lay_back
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from verdigris.drivers.edits import Seen
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.protocol import Usage
-    from verdigris.models.roles import Role
-    from verdigris.models.roles.context import Material
-    from verdigris.storage.project import Project
 
 PLANNER, TESTER, VALIDATOR, CODER = CYCLE.roles
 ROLE_OF = {Stage.PLAN: PLANNER, Stage.RED: TESTER, Stage.VALIDATE: VALIDATOR, Stage.GREEN: CODER}

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.actions import Deny
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.paths import PathClass
+from verdigris.core.state import Red
 from verdigris.drivers.edits import Bad, Seen, StepRules, forbid, refuse, settle_edits, write_changes
 from verdigris.drivers.step_records import flat
 from verdigris.languages.registry import reader_of
+from verdigris.models.roles.check import EditPlan
 from verdigris.storage.project import Project, texts_at
 from verdigris.turns.claim import claim
 from verdigris.turns.test import run_tests
-
-if TYPE_CHECKING:
-    from verdigris.core.state import Red
-    from verdigris.models.roles.check import EditPlan
 
 
 def open_reds(project: Project, left: Collection[str]) -> tuple[Red, ...]:

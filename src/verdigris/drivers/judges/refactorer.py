@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import added_lines, uncovered_lines
 from verdigris.core.actions import Deny
@@ -17,6 +16,8 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.edits import (
     Bad,
+    Seen,
+    StepRules,
     forbid,
     format_changes,
     refuse,
@@ -31,9 +32,6 @@ from verdigris.languages.registry import is_traced, language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import Project, text_of, texts_at
 from verdigris.turns import refactor
-
-if TYPE_CHECKING:
-    from verdigris.drivers.edits import Seen, StepRules
 
 
 @value

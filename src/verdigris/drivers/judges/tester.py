@@ -6,10 +6,10 @@ import keyword
 import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import find_unclaimed
 from verdigris.checks.weakening import find_losses
+from verdigris.core.events import TestRun
 from verdigris.core.languages import known_suffixes, language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import RunEnd, Status, TestReport
@@ -19,6 +19,8 @@ from verdigris.core.verdict import first_line
 from verdigris.drivers.edits import (
     Bad,
     Judged,
+    Seen,
+    StepRules,
     forbid,
     format_changes,
     make_quote,
@@ -31,16 +33,11 @@ from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.registry import UNREAD, is_traced, language_for, reader_of
 from verdigris.models.roles import feedback
+from verdigris.models.roles.check import EditPlan
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import BUILT_IN
 from verdigris.storage.project import Project, texts_at
 from verdigris.turns.test import Tested, run_tests
-
-if TYPE_CHECKING:
-    from verdigris.core.events import TestRun
-    from verdigris.drivers.edits import Seen, StepRules
-    from verdigris.models.roles.check import EditPlan
-
 
 _NAMED = 4
 """How many tests a reason names."""

@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from verdigris.core.events import Event, decode
+from verdigris.core.records import Record
+from verdigris.core.state import State
 from verdigris.core.value import value
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.play import RunEnd
-
-if TYPE_CHECKING:
-    from verdigris.core.records import Record
-    from verdigris.core.state import State
-    from verdigris.storage.log.log import Log
-
+from verdigris.storage.log.log import Log
 
 ACCEPTED, REJECTED, ERROR, BLOCKED, CI_EXHAUSTED = (
     "accepted",

@@ -8,13 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.events import Measured
-    from verdigris.drivers.loop.program import Direction, Program
+from verdigris.drivers.loop.events import Measured
+from verdigris.drivers.loop.program import Direction, Program
 
 Trouble = Literal["rejected", "failed", "timeout", "unreadable", "tampered", "infrastructure"]
 """The evaluator refuses the candidate; it failed; took too long; printed no number; was interfered with;

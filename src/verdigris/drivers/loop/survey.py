@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
@@ -14,6 +14,7 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.branches.work import BRANCHES
 from verdigris.drivers.loop.discovery import FoundProgram, find_program, find_programs, lint_program
+from verdigris.drivers.loop.events import IterationEnded
 from verdigris.drivers.loop.history import PLATEAU, ProgramState, accepted_metrics, next_phase, read_history
 from verdigris.drivers.loop.iteration.candidate import has_commit
 from verdigris.drivers.loop.open_program import DAEMON, RUN, Occupant, ask_to_stop, find_occupant
@@ -23,12 +24,8 @@ from verdigris.drivers.loop.state_file.text import MOST_BYTES, is_yes, read_mach
 from verdigris.drivers.loop.state_file.view import read_count, read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.storage.log.log import now_ms
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.events import IterationEnded
-    from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
-
+from verdigris.storage.project import Project
+from verdigris.storage.repository import Repository
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 

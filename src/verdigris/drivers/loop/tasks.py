@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from verdigris.core.roles import names_of
+from verdigris.core.state import Red
 from verdigris.drivers.edits import describe_reds
+from verdigris.drivers.loop.discovery import FoundProgram
 from verdigris.drivers.loop.history import BLOCKED, PASSING, REJECTED, OpenIteration, ProgramState
 from verdigris.drivers.loop.state_file.text import one_line, read_sections
+from verdigris.models.roles import Role
 from verdigris.models.roles.prompt import Task, clip
 from verdigris.models.roles.teams import LOOP
-
-if TYPE_CHECKING:
-    from verdigris.core.state import Red
-    from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.models.roles import Role
-
 
 DRIVER = "loop"
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError, UserError
@@ -25,12 +24,10 @@ from verdigris.models.roles.teams import MACHINE
 from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import is_held
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head, in_progress
 from verdigris.turns.git import CommitIdentity, CommitRefused, author_environment, commit, sync
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 
 @value

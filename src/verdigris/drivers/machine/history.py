@@ -6,26 +6,22 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.paths import PathClass
+from verdigris.core.state import PassedStep, Red, WorktreeState
 from verdigris.core.value import value
 from verdigris.drivers.edits import as_tree, shown_entries
 from verdigris.drivers.machine.open_machine import place
 from verdigris.drivers.step_records import flat
+from verdigris.models.roles import Role
+from verdigris.models.roles.context import Tree
 from verdigris.models.roles.teams import MACHINE
 from verdigris.storage.git import ask_users_git, users_git
 from verdigris.storage.lock import is_held
+from verdigris.storage.project import Project
 from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.storage.snapshots.trees import Trees
-
-if TYPE_CHECKING:
-    from verdigris.core.paths import PathClass
-    from verdigris.core.state import PassedStep, Red, WorktreeState
-    from verdigris.models.roles import Role
-    from verdigris.models.roles.context import Tree
-    from verdigris.storage.project import Project
-
 
 TESTER, CODER, REFACTORER = MACHINE.roles
 LOOKED_AT = 400

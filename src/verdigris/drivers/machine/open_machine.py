@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import Actor
+from verdigris.core.settings import MachineSettings
 from verdigris.core.state import Phase
 from verdigris.drivers import private_worktree
+from verdigris.drivers.happenings import Watcher
 from verdigris.drivers.play import RoleRun, open_roles
 from verdigris.drivers.private_worktree import (
     Leftover,
@@ -30,6 +31,7 @@ from verdigris.drivers.private_worktree import (
 )
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
+from verdigris.models.roles import Role
 from verdigris.models.roles.context import as_text
 from verdigris.models.roles.teams import MACHINE
 from verdigris.storage import durable_files
@@ -40,12 +42,6 @@ from verdigris.storage.project import Project, open_project
 from verdigris.storage.repository import Repository, head, in_progress
 from verdigris.turns.aside import lay_back
 from verdigris.turns.git import sync
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import MachineSettings
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.roles import Role
-
 
 DRIVER, BRANCHES = "machine", "tdd-machine/"
 CLIENT = "machine"

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import held_out_reds
 from verdigris.core.paths import PathClass
+from verdigris.core.report import Place
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.strength import TriedTest, find_stubs, try_strength
 from verdigris.drivers.cycle.validation.stub_runs import StubRuns
+from verdigris.execution.room import Layer
 from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.findings import TestFault, TestText
+from verdigris.languages.protocol import Language
 from verdigris.languages.registry import by_language, language_for
 from verdigris.languages.tests import is_made_by, written_tests
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from verdigris.core.report import Place
-    from verdigris.execution.room import Layer
-    from verdigris.languages.protocol import Language
 
 _SHARED = frozenset({"conftest", "helpers", "__init__"})
 """Names of test files that other tests use without an import, or by a part of their name."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
@@ -30,13 +29,11 @@ from verdigris.drivers.cycle.settings import CycleSettings, load_cycle
 from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.checks import validate_tests
 from verdigris.drivers.cycle.validation.coverage import RedFacts, observe_reds
+from verdigris.runners.protocol import Progress
 from verdigris.storage import durable_files
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.project import Project
 
 _ORDER = (PASS, CONCERNS, BLOCKER)
 HOLDOUT = f"{durable_files.TDD_FOLDER}/holdout"

@@ -12,18 +12,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.remote import Unreachable
 from verdigris.drivers.loop.ci.failure_signature import FailedTest, read_failures, signature_of
 from verdigris.drivers.loop.evaluation import command_room
+from verdigris.drivers.loop.events import CheckedByCi
 from verdigris.execution.process import Command, run
 from verdigris.execution.test_run import run_shell_in
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.events import CheckedByCi
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 GH = "gh"
 """The value of `loop: {ci: …}` for the checks of the remote."""

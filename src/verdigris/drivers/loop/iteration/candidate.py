@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError
@@ -17,6 +16,7 @@ from verdigris.drivers.loop.discovery import find_crossings
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED, OpenIteration, ProgramState
 from verdigris.drivers.loop.measurement import EvaluationFailed, Measurement, MetricJudgement, judge_metric
+from verdigris.drivers.loop.open_program import OpenProgram
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.drivers.loop.tasks import DRIVER
 from verdigris.storage import durable_files
@@ -24,9 +24,6 @@ from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import find_repository, head, resolve
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit, committed_tree, sync
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.open_program import OpenProgram
 
 _SUBJECT = 72
 _ITERATION = "Autoloop-Iteration"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from verdigris.core.events import Event
+from verdigris.drivers.edits import Bad, Seen
 from verdigris.drivers.happenings import IterationBegan, Noted, PhaseBegan
 from verdigris.drivers.judges.refactorer import judge_refactoring
 from verdigris.drivers.loop import events as e
@@ -21,6 +22,7 @@ from verdigris.drivers.loop.ci.acceptance import (
     Accept,
     AskAgain,
     AskLater,
+    CiAnswer,
     CiFailed,
     Fix,
     GithubChecks,
@@ -29,7 +31,14 @@ from verdigris.drivers.loop.ci.acceptance import (
     follow_answer,
     outcome_of,
 )
-from verdigris.drivers.loop.history import CI_EXHAUSTED, LoopPhase, choose_iteration, next_phase
+from verdigris.drivers.loop.history import (
+    CI_EXHAUSTED,
+    LoopPhase,
+    OpenIteration,
+    ProgramState,
+    choose_iteration,
+    next_phase,
+)
 from verdigris.drivers.loop.iteration.candidate import CandidateCommit, OutOfReach
 from verdigris.drivers.loop.iteration.phase_work import PhaseWork, proposal_of
 from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
@@ -37,17 +46,10 @@ from verdigris.drivers.loop.open_program import OpenProgram, is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_count
 from verdigris.drivers.loop.tasks import REFACTORER
 from verdigris.drivers.play import Exhausted
+from verdigris.models.roles.check import EditPlan
 from verdigris.models.roles.prompt import clip, put_fences
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import head
-
-if TYPE_CHECKING:
-    from verdigris.core.events import Event
-    from verdigris.drivers.edits import Bad, Seen
-    from verdigris.drivers.loop.ci.acceptance import CiAnswer
-    from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.models.roles.check import EditPlan
-
 
 _OUTPUT = 1_500
 """Tokens of CI's output that a role is shown."""

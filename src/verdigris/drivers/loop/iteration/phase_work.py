@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from verdigris.core.events import Event
 from verdigris.core.fold import ACCEPTED
+from verdigris.core.state import Red
 from verdigris.drivers.edits import Bad, Seen, forbid
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import ERROR, REJECTED, RETRIES, LoopPhase, attempts_left
+from verdigris.drivers.loop.history import (
+    ERROR,
+    REJECTED,
+    RETRIES,
+    Behaviour,
+    LoopPhase,
+    OpenIteration,
+    ProgramState,
+    attempts_left,
+)
+from verdigris.drivers.loop.open_program import OpenProgram
 from verdigris.drivers.loop.tasks import DRIVER, task_of
 from verdigris.drivers.play import Exhausted, Play, begin_step, read_proposal
 from verdigris.drivers.step_records import Proposal
+from verdigris.models.roles import Role
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.models.roles.context import Material
+from verdigris.models.roles.prompt import Task
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.turns.aside import lay_back
-
-if TYPE_CHECKING:
-    from verdigris.core.events import Event
-    from verdigris.core.state import Red
-    from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
-    from verdigris.drivers.loop.open_program import OpenProgram
-    from verdigris.models.roles import Role
-    from verdigris.models.roles.context import Material
-    from verdigris.models.roles.prompt import Task
-    from verdigris.storage.project import Project
-
 
 EXHAUSTED, STOPPED = "not-accepted", "stopped"
 """The outcome of a step without an accepted attempt, and of one whose role stopped instead of editing."""

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.drivers.loop.events import IterationEnded
 from verdigris.drivers.loop.history import ACCEPTED, BLOCKED, CI_EXHAUSTED, ERROR, REJECTED, ProgramState
+from verdigris.drivers.loop.program import Program
 from verdigris.drivers.loop.state_file.harness import (
     MOST,
     collapse_harness,
@@ -37,10 +38,6 @@ from verdigris.drivers.loop.state_file.text import (
     with_machine_state,
     with_section,
 )
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.events import IterationEnded
-    from verdigris.drivers.loop.program import Program
 
 PRIORITIES, LESSONS = "current priorities", "lessons learned"
 FORECLOSED, DIRECTIONS, HISTORY = "foreclosed avenues", "future directions", "iteration history"
