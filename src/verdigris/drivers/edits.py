@@ -16,7 +16,7 @@ from verdigris.core.report import Status, TestReport
 from verdigris.core.settings import ConcernRule
 from verdigris.core.state import Red
 from verdigris.core.value import value
-from verdigris.drivers.step_records import Verified
+from verdigris.drivers.commits import Verified
 from verdigris.execution.test_run import run_tool
 from verdigris.models.roles import feedback
 from verdigris.models.roles.context import HUGE, Material, Tree, as_text

@@ -20,6 +20,7 @@ from verdigris.core.settings import DriverSettings
 from verdigris.core.state import OpenStep
 from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp, Meter, Metered, as_tokens
+from verdigris.drivers.commits import Proposal
 from verdigris.drivers.edits import Bad, Seen, join_reasons
 from verdigris.drivers.happenings import (
     Attempted,
@@ -32,7 +33,7 @@ from verdigris.drivers.happenings import (
     Watcher,
     scrub_events,
 )
-from verdigris.drivers.step_records import Proposal, StepLog, StepRecords
+from verdigris.drivers.step_records import StepLog, StepRecords
 from verdigris.models.role_models import RoleModels, assign_models
 from verdigris.models.roles import Role, Team, conversation
 from verdigris.models.roles.answer import RefusedAnswer

@@ -9,6 +9,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import replace, value
+from verdigris.drivers.commits import list_uncommitted
 from verdigris.drivers.specs.spec import ACTIVE, SUPERSEDED, Spec, read_spec
 from verdigris.drivers.specs.spec_lint import EXAMPLE, lint_spec
 from verdigris.storage import durable_files
@@ -189,13 +190,9 @@ def read_at(project: Project, path: str) -> Spec | None:
 
 def dirty_paths(project: Project) -> Iterator[str]:
     """Yields files that differ from HEAD; of our own folder, only files that git tracks."""
-    said = git(project.root, "status", "--porcelain", "-z", "--untracked-files=all").out
-    entries = [entry for entry in said.split("\0") if len(entry) > 3]  # noqa: PLR2004 - the status and a space
-    yield from (
-        e[3:]
-        for e in entries
-        if not (e.startswith("?? ") and e[3:].startswith(f"{durable_files.TDD_FOLDER}/"))
-    )
+    for state, path in list_uncommitted(project.root):
+        if state != "??" or not path.startswith(f"{durable_files.TDD_FOLDER}/"):
+            yield path
 
 
 def _parent_of(spec: Spec) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import PASS, Cycle, Stage
+from verdigris.drivers.commits import changed_paths
 from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced
 from verdigris.drivers.cycle.stage_play import ROLE_OF, VALIDATOR, OpenRun, play_stage, set_back, step_of
 from verdigris.drivers.cycle.stages import advance, freeze, resume, start
@@ -18,7 +19,6 @@ from verdigris.drivers.play import REPLAY, RunEnd, play_out
 from verdigris.drivers.specs.spec import read_spec
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.teams import CYCLE
-from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import Project
@@ -186,8 +186,7 @@ class CycleRun:
         workspace = self._project.workspace
         start = cycle.frozen if cycle.stage is Stage.GREEN else cycle.tree
         tree = workspace.snapshot()
-        changed = (change.path for change in workspace.changes(start, tree))
-        paths = [path for path in changed if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
+        paths = changed_paths(self._project, start, tree)
         return workspace.diff(start, tree, paths) if paths else ""
 
     def _tell_end(self, ended: RunEnd) -> RunEnded:

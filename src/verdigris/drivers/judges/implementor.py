@@ -10,8 +10,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Red
+from verdigris.drivers.commits import flat
 from verdigris.drivers.edits import Bad, Seen, StepRules, forbid, refuse, settle_edits, write_changes
-from verdigris.drivers.step_records import flat
 from verdigris.languages.registry import reader_of
 from verdigris.models.roles.check import EditPlan
 from verdigris.storage.project import Project, texts_at

@@ -16,6 +16,7 @@ from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
+from verdigris.drivers.commits import Verified, summarise_red
 from verdigris.drivers.edits import (
     Bad,
     Judged,
@@ -28,7 +29,6 @@ from verdigris.drivers.edits import (
     with_changes,
     write_changes,
 )
-from verdigris.drivers.step_records import Verified, summarise_red
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.registry import UNREAD, is_traced, language_for, reader_of

@@ -15,7 +15,7 @@ from verdigris.core.events import Event
 from verdigris.core.records import Actor
 from verdigris.core.value import value
 from verdigris.drivers.edits import gather_material, read_files
-from verdigris.drivers.happenings import Noted, Watcher
+from verdigris.drivers.happenings import Noted, Watcher, scrub_texts
 from verdigris.drivers.loop.branches.remote import GitRemote
 from verdigris.drivers.loop.branches.work import BranchBlocked, WorkBranch, find_base, prepare_branch
 from verdigris.drivers.loop.discovery import (
@@ -139,7 +139,8 @@ class OpenProgram(RoleRun):
         return follow_history(self.project.log, self.name)
 
     def record(self, *events: Event) -> None:
-        self.project.record(*events, sync=True)
+        """Takes keys out of all texts, which a model or a tool may have repeated."""
+        self.project.record(*(scrub_texts(event, self.role_models.scrub) for event in events), sync=True)
 
     def project_for(self, role: Role) -> Project:
         """The project as the role acts in it. One strike: a refused edit is set aside at once."""

@@ -9,24 +9,22 @@ from textwrap import shorten
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError, UserError
-from verdigris.core.events import Committing
 from verdigris.core.report import Status
 from verdigris.core.state import OpenStep, Phase
 from verdigris.core.value import replace, value
+from verdigris.drivers.commits import Proposal, Verified, announce, author_of, changed_paths, message
 from verdigris.drivers.edits import accepted_suite, oracle_of
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.history import REFACTORER, TESTER, MachineCommit, Position
-from verdigris.drivers.machine.open_machine import Machine, is_taken_back
+from verdigris.drivers.machine.open_machine import DRIVER, Machine, is_taken_back
 from verdigris.drivers.play import read_proposal
 from verdigris.drivers.private_worktree import ancestor, is_same_commit, ref
-from verdigris.drivers.step_records import Proposal, Verified, message
 from verdigris.models.roles.teams import MACHINE
-from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import is_held
 from verdigris.storage.project import Project
 from verdigris.storage.repository import head, in_progress
-from verdigris.turns.git import CommitIdentity, CommitRefused, author_environment, commit, sync
+from verdigris.turns.git import CommitRefused, author_environment, commit, sync
 from verdigris.turns.operation import operation
 
 
@@ -52,27 +50,21 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
     """`found`: of a tester's step. For the others the log has it, so that a resumed run says the same."""
     step = open_step(project)
     tree = project.workspace.snapshot()
-    paths = tuple(
-        path
-        for path in _changed_paths(project, step.tree, tree)
-        if not path.startswith(f"{durable_files.TDD_FOLDER}/")
-    )
     proposal = read_proposal(project)
     if proposal is None:
         raise HarnessError("what the step proposed is not in the store.", hint="`tdd doctor` checks it")
     verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))
     role = MACHINE.role(step.role)
     text = machine.role_models.scrub(message(role, step.step, proposal, verified))
-    intent = Committing(
-        step=step.step,
-        role=role.name,
-        parent=step.commit,
-        tree=tree,
-        message=project.workspace.blob(text.encode(errors="replace")),
-        paths=paths,
+    paths = changed_paths(project, step.tree, tree)
+    intent = announce(project, text, paths, step=step.step, role=role.name, driver=DRIVER)
+    made = commit(
+        project,
+        replace(intent, parent=step.commit),
+        author_of(machine.settings),
+        hidden=machine.role_models.scrub.variables,
+        hooks=machine.hooks,
     )
-    author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
-    made = commit(project, intent, author, hidden=machine.role_models.scrub.variables, hooks=machine.hooks)
     if isinstance(made, CommitRefused):
         if not made.by_content:
             raise UserError(
@@ -82,10 +74,6 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
         return made
     concerns = tuple(map(machine.role_models.scrub, verified.concerns))
     return StepCommit(made, text.partition("\n")[0], verified.verdict, concerns, step.tree, tree)
-
-
-def _changed_paths(project: Project, old: str, new: str) -> list[str]:
-    return [change.path for change in project.workspace.changes(old, new)] if old != new else []
 
 
 def _gather_verified(project: Project, step: OpenStep, proposal: Proposal) -> Verified:
@@ -129,13 +117,12 @@ def squash_cycle(machine: Machine, now: Position) -> str | None:
         [ask_users_git(root, "log", "-1", "--format=%B", each.commit) for each in reversed(steps)],
         now.step - 1,
     )
-    author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
     signed = ("-S",) if git(root, "config", "--type=bool", "commit.gpgsign").out.strip() == "true" else ()
     made = git(
         root,
         *("commit-tree", "HEAD^{tree}", "-p", f"{oldest}^", *signed, "-F", "-"),
         stdin=text,
-        env=author_environment(root, author),
+        env=author_environment(root, author_of(machine.settings)),
         hidden=machine.role_models.scrub.variables,
     )
     if not made.ok:

@@ -11,9 +11,9 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import PathClass
 from verdigris.core.state import PassedStep, Red, WorktreeState
 from verdigris.core.value import value
+from verdigris.drivers.commits import flat
 from verdigris.drivers.edits import as_tree, shown_entries
 from verdigris.drivers.machine.open_machine import place
-from verdigris.drivers.step_records import flat
 from verdigris.models.roles import Role
 from verdigris.models.roles.context import Tree
 from verdigris.models.roles.teams import MACHINE

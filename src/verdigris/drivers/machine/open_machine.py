@@ -230,13 +230,6 @@ def _in_place(home: Project, settings: MachineSettings) -> Project:
     return _adapt_project(home, settings)
 
 
-def list_dirty(root: Path) -> list[str]:
-    """Files that differ from HEAD, untracked ones included, without our own."""
-    said = git(root, "status", "--porcelain", "-z", "--untracked-files=all").out
-    paths = (entry[3:] for entry in said.split("\0") if len(entry) > 3)  # noqa: PLR2004 - the status and a space
-    return [path for path in paths if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
-
-
 def _open_private_project(home: Project, settings: MachineSettings, branch: str) -> Project:
     root = prepare_private(home.repo, branch)
     project = open_private(home, root, CLIENT, settings.share)

@@ -10,6 +10,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import StepRefused
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
+from verdigris.drivers.commits import Proposal, Verified, summarise_red
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.happenings import Refused, YourTurn
 from verdigris.drivers.judges.implementor import judge_implemented, open_reds
@@ -20,7 +21,6 @@ from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER, Positio
 from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.machine.step import Outcome, is_accepted, refuse_unfinished
 from verdigris.drivers.play import propose
-from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.teams import MACHINE

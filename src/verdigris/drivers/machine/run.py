@@ -5,6 +5,7 @@ from __future__ import annotations
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
 from verdigris.drivers.budget import as_tokens
+from verdigris.drivers.commits import list_uncommitted
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.judges.implementor import open_reds
@@ -21,7 +22,7 @@ from verdigris.drivers.machine.history import (
     Position,
     position,
 )
-from verdigris.drivers.machine.open_machine import Machine, list_dirty
+from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.machine.person import HumanStep, Person, Waiting
 from verdigris.drivers.machine.step import Outcome, notes_for, play_step, unshown_points
 from verdigris.drivers.play import REPLAY, UNPROVEN, Exhausted, RunEnd, find_unproven, play_out
@@ -31,6 +32,7 @@ from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.prompt import told_kata
 from verdigris.models.roles.teams import MACHINE
+from verdigris.storage.durable_files import TDD_FOLDER
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
 from verdigris.turns.completion import begin_session
@@ -129,7 +131,9 @@ class MachineRun:
         if open_ is not None:
             lay_back(machine.project, machine.project.workspace.snapshot(), "another step is on")
         human = machine.settings.player(now.role.name).human
-        if (changed := list_dirty(machine.project.root)) and not human:
+        uncommitted = (path for _, path in list_uncommitted(machine.project.root))
+        changed = [path for path in uncommitted if not path.startswith(f"{TDD_FOLDER}/")]
+        if changed and not human:
             if not machine.is_sandboxed:
                 raise UserError(
                     f"the tree has changes that are not committed: {changed[0]}",

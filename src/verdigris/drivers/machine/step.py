@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import replace
+from verdigris.drivers.commits import Proposal, Verified, summarise_red
 from verdigris.drivers.edits import Bad, Seen, describe_reds, gather_material, read_standing
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
@@ -18,7 +19,6 @@ from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, TESTER, Position
 from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.play import Exhausted, Play
-from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles import feedback, read_prompts
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop

@@ -74,7 +74,7 @@ class CiCheck(PhaseWork):
                 told = {known for one in self.state.iterations for known in one.notes}
                 return candidate.accept("" if note in told else note)
             case Pause(reason):
-                return candidate.end(CI_EXHAUSTED, reason)
+                return candidate.conclude(CI_EXHAUSTED, reason)
             case Fix(attempt) if isinstance(answer, CiFailed):
                 return self._mend(candidate, attempt, answer)
             case AskAgain(seconds):
@@ -126,7 +126,7 @@ class CiCheck(PhaseWork):
         got = self.take(play, LoopPhase.ACCEPT, taken=mend_event, note=note)
         if isinstance(got, Exhausted) or not isinstance(got, e.RefactorChosen) or not got.improvement:
             why = got.why if isinstance(got, Exhausted | e.RefactorChosen) else "a role stopped"
-            return candidate.end(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
+            return candidate.conclude(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
         play.tell_end("ci-fix")
         self.open.record(got)
         return candidate.commit(f"CI fix {attempt}: {got.improvement}") or candidate.evaluate()
@@ -171,7 +171,8 @@ class Iteration:
         self.open.watch(IterationBegan(self.open.name, begun.number, choice, target))
 
     def _play(self, state: ProgramState, now: OpenIteration) -> Event | None:
-        candidate = CandidateCommit(self.open, state, now)
+        work = (self.open, self.text, state, now)
+        candidate = CandidateCommit(*work)
         phase = next_phase(
             now,
             is_test_driven=self.open.found.is_test_driven,
@@ -179,7 +180,6 @@ class Iteration:
             attempts=self.open.settings.attempts,
         )
         self.open.watch(PhaseBegan(self.open.name, now.number, str(phase)))
-        work = (self.open, self.text, state, now)
         match phase:
             case LoopPhase.RED:
                 return Pinning(*work).pin()

@@ -9,6 +9,7 @@ from verdigris.core.events import Event
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
+from verdigris.drivers.commits import flat
 from verdigris.drivers.edits import Bad, Seen, forbid
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
@@ -19,7 +20,6 @@ from verdigris.drivers.loop.iteration.candidate import CandidateCommit
 from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork, proposal_of
 from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
 from verdigris.drivers.play import Exhausted
-from verdigris.drivers.step_records import flat
 from verdigris.languages.tests import text_of_test
 from verdigris.models.roles.check import EditPlan
 from verdigris.storage.project import texts_at
@@ -154,12 +154,11 @@ class Pinning(PhaseWork):
         before: str = "",
         after: str = "",
     ) -> e.TestRethought:
-        said = self.open.role_models.scrub(why)
         return e.TestRethought(
             program=self.open.name,
             iteration=self.now.number,
             tests=tests,
-            why=said,
+            why=why,
             tree=tree,
             before=before,
             after=after,
