@@ -51,15 +51,6 @@ _BUILDING = 180
 """Seconds for a compiler without a cache."""
 
 
-def prepare_private(home: Repository, branch: str) -> Path:
-    """Makes or finds the private worktree of the user's branch, and checks that it can follow that branch."""
-    root, ours = place(home, branch), f"{BRANCHES}{branch}"
-    if not is_made(root):
-        make_worktree(home, DRIVER, root, ours, ref(branch))
-    _move_along(home, root, ours, branch)
-    return root
-
-
 def place(home: Repository, branch: str) -> Path:
     return private_worktree.worktree_path(home, DRIVER, branch)
 
@@ -97,11 +88,6 @@ def is_taken_back(root: Path, theirs: str, ours: str) -> bool:
     return not frozenset(had).isdisjoint(ahead)
 
 
-def is_behind(root: Path, branch: str) -> bool:
-    """Whether the user's branch has commits that the worktree lacks."""
-    return not ancestor(root, ref(branch), "HEAD")
-
-
 def leftovers(root: Path) -> tuple[Leftover, ...]:
     """Lists what the machine left, and why some of it must stay; changes nothing."""
     return (*_branches(root), *_folder(root))
@@ -113,15 +99,11 @@ def _branches(root: Path) -> Iterator[Leftover]:
         branch, _, place = line.partition("\0")
         theirs = branch.removeprefix(BRANCHES)
         where = f" in {place}" if place else ""
-        what = f"the machine's branch {branch}{where}"
-        yield Leftover(what, _why_unsafe(root, branch, theirs, place), place, branch)
-
-
-def _why_unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
-    if not ancestor(root, ref(branch), ref(theirs)):
-        moves = f"`git merge --ff-only {branch}`, or `git branch -D {branch}`"
-        return f"{theirs} does not have its commits: {moves}"
-    return describe_changes(place) if place else ""
+        why = describe_changes(place) if place else ""
+        if not ancestor(root, ref(branch), ref(theirs)):
+            moves = f"`git merge --ff-only {branch}`, or `git branch -D {branch}`"
+            why = f"{theirs} does not have its commits: {moves}"
+        yield Leftover(f"the machine's branch {branch}{where}", why, place, branch)
 
 
 def _folder(root: Path) -> Iterator[Leftover]:
@@ -231,9 +213,12 @@ def _in_place(home: Project, settings: MachineSettings) -> Project:
 
 
 def _open_private_project(home: Project, settings: MachineSettings, branch: str) -> Project:
-    root = prepare_private(home.repo, branch)
+    root, ours = place(home.repo, branch), f"{BRANCHES}{branch}"
+    if not is_made(root):
+        make_worktree(home.repo, DRIVER, root, ours, ref(branch))
+    _move_along(home.repo, root, ours, branch)
     project = open_private(home, root, CLIENT, settings.share)
-    if is_behind(root, branch):
+    if not ancestor(root, ref(branch), "HEAD"):
         _follow(project, branch)
     return _adapt_project(adapt_stacks(home, project), settings)
 
