@@ -161,7 +161,8 @@ def gather_entry(project: Project, spelling: str, *, cwd: Path) -> EntryFacts:
         return facts
     text = (project.root / spec.path).read_text("utf-8", "replace")
     errors = tuple(fault.what for fault in lint_spec(spec, text) if fault.level == "error")
-    parent = _parent_of(spec)
+    named = (str(spec.metadata.get(key) or "").strip() for key in _PARENT)
+    parent = next((name for name in named if name.casefold() not in _NONE), "")
     return replace(
         facts,
         spec=spec,
@@ -193,11 +194,6 @@ def dirty_paths(project: Project) -> Iterator[str]:
     for state, path in list_uncommitted(project.root):
         if state != "??" or not path.startswith(f"{durable_files.TDD_FOLDER}/"):
             yield path
-
-
-def _parent_of(spec: Spec) -> str:
-    named = (str(spec.metadata.get(key) or "").strip() for key in _PARENT)
-    return next((name for name in named if name.casefold() not in _NONE), "")
 
 
 def _find_spec(project: Project, wanted: str) -> Spec | None:

@@ -19,7 +19,7 @@ from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
 from verdigris.drivers.commits import announce, author_of, compose, list_uncommitted
 from verdigris.drivers.cycle.entry import read_at
-from verdigris.drivers.private_worktree import ancestor
+from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.drivers.specs.spec import Spec
 from verdigris.languages.registry import holds_tests
 from verdigris.storage import durable_files
@@ -27,7 +27,7 @@ from verdigris.storage.calls.callers import UNKNOWN
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.project import Project
-from verdigris.storage.repository import head
+from verdigris.storage.repository import head, resolve
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit
 
 P = ParamSpec("P")
@@ -93,7 +93,13 @@ def deny_misplaced(project: Project, cycle: Cycle) -> Deny | None:
     if cycle.stopped:
         return Deny("cycle-stopped", f"The cycle waits for a person: {cycle.stopped}", next_step(cycle))
     branch = head(project.repo).branch
-    if branch != cycle.on and not _is_renamed(project, cycle, branch):
+    # A branch may have a new name: the old one is gone, and HEAD descends from the cycle's start.
+    is_renamed = (
+        branch is not None
+        and resolve(project.repo, ref(cycle.on)) is None
+        and ancestor(project.root, cycle.commit, "HEAD")
+    )
+    if branch != cycle.on and not is_renamed:
         return Deny(
             "cycle-branch",
             f"The cycle {cycle.id} began on branch {cycle.on}; checked out is {branch or 'no branch'}.",
@@ -112,13 +118,6 @@ def deny_drift(project: Project, cycle: Cycle) -> Deny | None:
         f"{cycle.spec_path} {what}: the target moved under the tests.",
         f"put it back (`git checkout {cycle.commit[:12]} -- {cycle.spec_path}`); {supersede_steps(cycle)}",
     )
-
-
-def _is_renamed(project: Project, cycle: Cycle, branch: str | None) -> bool:
-    """Whether the branch has a new name: the old one is gone, and HEAD descends from the cycle's start."""
-    if branch is None or git(project.root, "rev-parse", "--quiet", "--verify", f"refs/heads/{cycle.on}").ok:
-        return False
-    return ancestor(project.root, cycle.commit, "HEAD")
 
 
 def spec_of(project: Project, cycle: Cycle) -> Spec:

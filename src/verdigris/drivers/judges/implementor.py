@@ -57,11 +57,10 @@ def judge_implemented(project: Project, rules: StepRules, brief: str, seen: Seen
     """Judges the present tree in the green phase."""
     turn = project.state().turn
     start = turn.tree if turn is not None else project.workspace.snapshot()
-    return (
-        _forbid_left_stub(project, start)
-        or _looks_answers_up(project, rules, brief, start)
-        or settle_edits(project, seen)
-    )
+    if stub := _forbid_left_stub(project, start):
+        return stub
+    lookup = find_answer_lookup(project, brief, start) if rules.expected_literals == "block" else ""
+    return forbid(lookup) if lookup else settle_edits(project, seen)
 
 
 def _forbid_left_stub(project: Project, start: str) -> Bad | None:
@@ -85,11 +84,6 @@ def _marked_lines(project: Project, tree: str, paths: list[str]) -> list[tuple[s
         for number, line in enumerate(text.splitlines(), 1)
         if STUB_MARK in line
     ]
-
-
-def _looks_answers_up(project: Project, rules: StepRules, brief: str, start: str) -> Bad | None:
-    found = find_answer_lookup(project, brief, start) if rules.expected_literals == "block" else ""
-    return forbid(found) if found else None
 
 
 def find_answer_lookup(project: Project, brief: str, start: str) -> str:

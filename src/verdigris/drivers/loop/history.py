@@ -143,11 +143,10 @@ def accepted_metrics(state: ProgramState) -> tuple[float, ...]:
 def advance(s: ProgramState, event: Event) -> ProgramState:
     match event:
         case e.IterationBegun():
-            left = s.open.pinned if s.open else None
+            left = (s.open.pinned if s.open else None) or next(iter(s.failing), None)
+            pinned = left if event.choice != "new" else None  # the red that an earlier iteration left
             open_ = OpenIteration(event.number, event.commit, event.tree, event.choice, event.tree, s.harness)
-            return replace(
-                s, open=replace(open_, pinned=_find_left_red(s, left) if event.choice != "new" else None)
-            )
+            return replace(s, open=replace(open_, pinned=pinned))
         case e.IterationEnded():
             lessons = tuple(dict.fromkeys((*s.lessons, *event.lessons)))
             best = s.open.measured if s.open and event.status == ACCEPTED else None
@@ -175,11 +174,6 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
             return _advance_open(s, s.open, event)
         case _:
             return s
-
-
-def _find_left_red(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
-    """The red that an earlier iteration left, and that the new one continues with."""
-    return known or (s.failing[0] if s.failing else None)
 
 
 def _advance_open(s: ProgramState, open_: OpenIteration, event: Event) -> ProgramState:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from verdigris.core.value import value
 from verdigris.drivers.loop.events import IterationEnded
 from verdigris.drivers.loop.history import ACCEPTED, BLOCKED, CI_EXHAUSTED, ERROR, REJECTED, ProgramState
-from verdigris.drivers.loop.program import Program
+from verdigris.drivers.loop.program import Program, as_number
 from verdigris.drivers.loop.state_file.harness import (
     MOST,
     collapse_harness,
@@ -94,7 +94,7 @@ def read_count(text: str) -> int:
 def read_target(text: str, program: Program) -> float | None:
     """The metric that completes it: the row, which a person may edit, unless `program.md` changed since."""
     rows = read_machine_state(text)
-    row = _number(rows.get(_TARGET, ""))
+    row = as_number(rows.get(_TARGET, ""))
     if row is None or rows.get(_PROGRAMS_TARGET, "") != _show_number(program.target_metric):
         return program.target_metric
     return row
@@ -312,8 +312,3 @@ def _time(milliseconds: int) -> str:
 
 def _show_number(number: float | None) -> str:
     return "" if number is None else f"{number:.10g}"
-
-
-def _number(said: str) -> float | None:
-    found = _NUMBER.fullmatch(said.strip())
-    return float(found[0]) if found else None
