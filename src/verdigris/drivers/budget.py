@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
+from verdigris.core.settings import Prices
 from verdigris.core.value import value
 from verdigris.drivers.happenings import Asked, Noted, Watcher
 from verdigris.models.protocol import Ask, Model, ModelReply, Usage
 from verdigris.models.request import Share, prefix_share, whole_share
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import Prices
-    from verdigris.models.roles import Role
+from verdigris.models.roles import Role
 
 _LONG = 4_000
 """A prompt of so many tokens may be too long for a server's default context."""

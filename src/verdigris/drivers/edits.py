@@ -7,14 +7,16 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from verdigris.checks.observation import ORACLE
 from verdigris.core.actions import Deny
 from verdigris.core.paths import FILE, LINK, Entry, PathClass
 from verdigris.core.report import Status, TestReport
+from verdigris.core.settings import ConcernRule
+from verdigris.core.state import Red
 from verdigris.core.value import value
-from verdigris.drivers.step_records import Verified
+from verdigris.drivers.commits import Verified
 from verdigris.execution.test_run import run_tool
 from verdigris.models.roles import feedback
 from verdigris.models.roles.context import HUGE, Material, Tree, as_text
@@ -25,11 +27,6 @@ from verdigris.turns.operation import operation
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import ConcernRule
-    from verdigris.core.state import Red
-
 
 _TELLING = re.compile(r"error|:\d+[:,)]|\(\d+,\d+\)", re.IGNORECASE)
 _GIST = 200

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from verdigris.core.events import Event
 from verdigris.core.value import value
 
 
 @value
 class Happening:
     """The base of all happenings."""
+
+
+Said = TypeVar("Said", bound=Happening | Event)
 
 
 @value
@@ -328,15 +332,16 @@ class Watcher(Protocol):
 
 def scrub_events(watch: Watcher, scrub: Callable[[str], str]) -> Watcher:
     """Takes keys out of all texts, so that none reaches a screen or a pipe."""
+    return lambda happening: watch(scrub_texts(happening, scrub))
 
-    def tell(happening: Happening) -> None:
-        texts: dict[str, Any] = {}
-        for f in fields(happening):
-            match getattr(happening, f.name):
-                case str(text):
-                    texts[f.name] = scrub(text)
-                case (str(), *_) as several:
-                    texts[f.name] = tuple(map(scrub, several))
-        watch(replace(happening, **texts))
 
-    return tell
+def scrub_texts(said: Said, scrub: Callable[[str], str]) -> Said:
+    """The same value, its texts without keys."""
+    texts: dict[str, Any] = {}
+    for f in fields(said):
+        match getattr(said, f.name):
+            case str(text):
+                texts[f.name] = scrub(text)
+            case (str(), *_) as several:
+                texts[f.name] = tuple(map(scrub, several))
+    return replace(said, **texts)

@@ -10,14 +10,17 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from verdigris.core.errors import ContextOverflow, VerdigrisError
 from verdigris.core.events import StepBegun, StepProposed, StepRefused
 from verdigris.core.policy.done import find_open
 from verdigris.core.records import from_json, to_json
+from verdigris.core.settings import DriverSettings
+from verdigris.core.state import OpenStep
 from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp, Meter, Metered, as_tokens
+from verdigris.drivers.commits import Proposal
 from verdigris.drivers.edits import Bad, Seen, join_reasons
 from verdigris.drivers.happenings import (
     Attempted,
@@ -27,24 +30,20 @@ from verdigris.drivers.happenings import (
     RunEnded,
     StepBegan,
     StepEnded,
+    Watcher,
     scrub_events,
 )
-from verdigris.drivers.step_records import Proposal, StepLog, StepRecords
+from verdigris.drivers.step_records import StepLog, StepRecords
 from verdigris.models.role_models import RoleModels, assign_models
 from verdigris.models.roles import Role, Team, conversation
 from verdigris.models.roles.answer import RefusedAnswer
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.context import Material, shrunk
+from verdigris.models.roles.conversation import Talk
+from verdigris.models.roles.prompt import Task
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head
 from verdigris.turns.completion import gather_work
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import DriverSettings
-    from verdigris.core.state import OpenStep
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.roles.conversation import Talk
-    from verdigris.models.roles.prompt import Task
-    from verdigris.storage.project import Project
 
 Done = TypeVar("Done")
 UNPROVEN = "not-proven"

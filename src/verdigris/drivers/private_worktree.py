@@ -9,12 +9,12 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import source_roots
 from verdigris.core.errors import StorageError, UserError, VerdigrisError
 from verdigris.core.events import HeldOut
 from verdigris.core.records import Actor
+from verdigris.core.settings import Stack
 from verdigris.core.value import value
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
@@ -22,9 +22,6 @@ from verdigris.storage.git import git
 from verdigris.storage.project import Project, open_project
 from verdigris.storage.repository import Repository, find_repository, head, linked_worktrees, resolve
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import Stack
 
 _ENVIRONMENTS = (".venv", "venv", "env")
 _PACKAGES = "node_modules"

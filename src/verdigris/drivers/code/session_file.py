@@ -18,7 +18,7 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
 from verdigris.drivers.code.conversation import Conversation
 from verdigris.drivers.code.plan import Plan
-from verdigris.drivers.code.settings import Sweep  # noqa: TC001 - read from JSON by its name
+from verdigris.drivers.code.settings import Sweep
 from verdigris.models.protocol import Message, Usage
 from verdigris.storage.durable_files import append_line, read_lines
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
@@ -32,11 +31,9 @@ from verdigris.drivers.specs.spec import normalized_digest
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.storage.snapshots.head_moves import list_commit, read_as_checked_out
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 
 def complete(project: Project, cycle: Cycle) -> CycleStep | Deny:
@@ -44,7 +41,9 @@ def complete(project: Project, cycle: Cycle) -> CycleStep | Deny:
     denial = _deny_completion(project, cycle)
     if denial is not None:
         return denial
-    cycle = _with_coder(project, cycle)
+    source = [c.path for c in difference(project, cycle.frozen, cycle.accepted).source]
+    coders = workers_since(project, cycle, lambda path: not is_test(project, path), source)
+    cycle = replace(cycle, workers={**cycle.workers, Stage.GREEN: coders})
     facts = _gather(project, cycle, _evidence_id(project, cycle), now_ms())
     path = path_of(facts.id)
     write_whole(project.root / path, render(facts).encode())
@@ -81,12 +80,6 @@ def _deny_completion(project: Project, cycle: Cycle) -> Deny | None:
         if same := deny_same(cycle, validator):
             return same
     return None
-
-
-def _with_coder(project: Project, cycle: Cycle) -> Cycle:
-    source = [c.path for c in difference(project, cycle.frozen, cycle.accepted).source]
-    coders = workers_since(project, cycle, lambda path: not is_test(project, path), source)
-    return replace(cycle, workers={**cycle.workers, Stage.GREEN: coders})
 
 
 def _evidence_id(project: Project, cycle: Cycle) -> str:
@@ -211,7 +204,7 @@ def _verify_git(project: Project, path: str, text: str) -> Iterator[str]:
         file = git(project.root, "show", f"{added}:{where}")
         if not file.ok or normalized_digest(file.out.encode("utf-8", "surrogateescape")) != digest:
             yield f"the {key} {where} had another hash in commit {added[:12]} than the page says"
-    tests = _tests_commit(text)
+    tests = text.partition("- commits: plan ")[2].partition("tests ")[2].partition(";")[0].strip()
     if not tests or not ancestor(project.root, tests, added):
         yield f"the commit with the tests ({tests[:12] or 'none'}) does not come before {added[:12]}"
         return
@@ -230,8 +223,3 @@ def _files_of(text: str) -> dict[str, tuple[str, str]]:
         "spec": (spec.partition("`")[2].partition("`")[0], lines.get("spec_hash", "")),
         "plan": (plan.partition("`")[2].partition("`")[0], plan.rpartition("(")[2].rstrip(")")),
     }
-
-
-def _tests_commit(text: str) -> str:
-    _, _, rest = text.partition("- commits: plan ")
-    return rest.partition("tests ")[2].partition(";")[0].strip()

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import replace, value
+from verdigris.drivers.commits import list_uncommitted
 from verdigris.drivers.specs.spec import ACTIVE, SUPERSEDED, Spec, read_spec
 from verdigris.drivers.specs.spec_lint import EXAMPLE, lint_spec
 from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head, in_progress
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 _PARENT = ("prd", "parent", "parent_prd")
 """Keys of the front matter that name what a spec belongs to."""
@@ -163,7 +161,8 @@ def gather_entry(project: Project, spelling: str, *, cwd: Path) -> EntryFacts:
         return facts
     text = (project.root / spec.path).read_text("utf-8", "replace")
     errors = tuple(fault.what for fault in lint_spec(spec, text) if fault.level == "error")
-    parent = _parent_of(spec)
+    named = (str(spec.metadata.get(key) or "").strip() for key in _PARENT)
+    parent = next((name for name in named if name.casefold() not in _NONE), "")
     return replace(
         facts,
         spec=spec,
@@ -192,18 +191,9 @@ def read_at(project: Project, path: str) -> Spec | None:
 
 def dirty_paths(project: Project) -> Iterator[str]:
     """Yields files that differ from HEAD; of our own folder, only files that git tracks."""
-    said = git(project.root, "status", "--porcelain", "-z", "--untracked-files=all").out
-    entries = [entry for entry in said.split("\0") if len(entry) > 3]  # noqa: PLR2004 - the status and a space
-    yield from (
-        e[3:]
-        for e in entries
-        if not (e.startswith("?? ") and e[3:].startswith(f"{durable_files.TDD_FOLDER}/"))
-    )
-
-
-def _parent_of(spec: Spec) -> str:
-    named = (str(spec.metadata.get(key) or "").strip() for key in _PARENT)
-    return next((name for name in named if name.casefold() not in _NONE), "")
+    for state, path in list_uncommitted(project.root):
+        if state != "??" or not path.startswith(f"{durable_files.TDD_FOLDER}/"):
+            yield path
 
 
 def _find_spec(project: Project, wanted: str) -> Spec | None:

@@ -5,31 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.events import Committing, CycleAdvanced
+from verdigris.core.events import CycleAdvanced
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step, supersede_steps
 from verdigris.core.records import Actor
+from verdigris.core.settings import DriverSettings
 from verdigris.core.state import Cycle, Stage
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
+from verdigris.drivers.commits import announce, author_of, compose, list_uncommitted
 from verdigris.drivers.cycle.entry import read_at
-from verdigris.drivers.private_worktree import ancestor
+from verdigris.drivers.private_worktree import ancestor, ref
+from verdigris.drivers.specs.spec import Spec
 from verdigris.languages.registry import holds_tests
 from verdigris.storage import durable_files
 from verdigris.storage.calls.callers import UNKNOWN
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
-from verdigris.storage.repository import head
+from verdigris.storage.project import Project
+from verdigris.storage.repository import head, resolve
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import DriverSettings
-    from verdigris.drivers.specs.spec import Spec
-    from verdigris.storage.project import Project
 
 P = ParamSpec("P")
 
@@ -43,9 +42,8 @@ class CycleStep:
     next: str
 
 
-if TYPE_CHECKING:
-    CycleAct = Callable[Concatenate[Project, Cycle, P], CycleStep | Deny]
-    CycleVerb = Callable[Concatenate[Project, P], CycleStep | Deny]
+CycleAct = Callable[Concatenate[Project, Cycle, P], CycleStep | Deny]
+CycleVerb = Callable[Concatenate[Project, P], CycleStep | Deny]
 
 
 def report_step(project: Project, *said: str) -> CycleStep:
@@ -95,7 +93,13 @@ def deny_misplaced(project: Project, cycle: Cycle) -> Deny | None:
     if cycle.stopped:
         return Deny("cycle-stopped", f"The cycle waits for a person: {cycle.stopped}", next_step(cycle))
     branch = head(project.repo).branch
-    if branch != cycle.on and not _is_renamed(project, cycle, branch):
+    # A branch may have a new name: the old one is gone, and HEAD descends from the cycle's start.
+    is_renamed = (
+        branch is not None
+        and resolve(project.repo, ref(cycle.on)) is None
+        and ancestor(project.root, cycle.commit, "HEAD")
+    )
+    if branch != cycle.on and not is_renamed:
         return Deny(
             "cycle-branch",
             f"The cycle {cycle.id} began on branch {cycle.on}; checked out is {branch or 'no branch'}.",
@@ -114,13 +118,6 @@ def deny_drift(project: Project, cycle: Cycle) -> Deny | None:
         f"{cycle.spec_path} {what}: the target moved under the tests.",
         f"put it back (`git checkout {cycle.commit[:12]} -- {cycle.spec_path}`); {supersede_steps(cycle)}",
     )
-
-
-def _is_renamed(project: Project, cycle: Cycle, branch: str | None) -> bool:
-    """Whether the branch has a new name: the old one is gone, and HEAD descends from the cycle's start."""
-    if branch is None or git(project.root, "rev-parse", "--quiet", "--verify", f"refs/heads/{cycle.on}").ok:
-        return False
-    return ancestor(project.root, cycle.commit, "HEAD")
 
 
 def spec_of(project: Project, cycle: Cycle) -> Spec:
@@ -196,7 +193,6 @@ def deny_same(cycle: Cycle, validator: Actor) -> Deny | None:
 
 
 DRIVER = "cycle"
-_SUBJECT = 72
 _PERSON = re.compile(r"(.*) <([^<>]*)> \d+ [+-]\d+")
 
 
@@ -209,21 +205,20 @@ def commit_stage(
     own: Sequence[str] = (),
 ) -> str:
     """Returns the new commit's id, or HEAD's if nothing changed. `own`: files of ours that belong to it."""
-    paths = tuple(_changed_paths(project, own))
-    now = head(project.repo).commit or ""
+    paths = tuple(_stage_paths(project, own))
     if not paths:
-        return now
-    message = "\n\n".join((_clip(subject), "\n".join(f"{k}: {v}" for k, v in _trailers(cycle, trailers))))
-    intent = Committing(
-        step=cycle.since,
-        role=str(cycle.stage),
-        parent=now,
-        tree=project.workspace.snapshot(),
-        message=project.workspace.blob(f"{message}\n".encode()),
-        paths=paths,
-        driver=DRIVER,
+        return head(project.repo).commit or ""
+    of_cycle = (
+        ("TDD-Cycle", cycle.id),
+        ("TDD-Stage", str(cycle.stage)),
+        ("TDD-Spec", cycle.spec_id),
+        ("TDD-Spec-Hash", cycle.spec_hash),
     )
-    made = commit(project, intent, _author(project, settings))
+    message = compose(subject, (), (*of_cycle, *trailers))
+    intent = announce(project, message, paths, step=cycle.since, role=str(cycle.stage), driver=DRIVER)
+    # The author is git's user; if git knows none, the one that `commit` in tdd.yaml names.
+    known = _PERSON.fullmatch(git(project.root, "var", "GIT_AUTHOR_IDENT").out.strip())
+    made = commit(project, intent, CommitIdentity(known[1], known[2]) if known else author_of(settings))
     if isinstance(made, CommitRefused):
         hint = (
             "mend what the hook objects to, then call it again"
@@ -234,33 +229,9 @@ def commit_stage(
     return made
 
 
-def _clip(subject: str) -> str:
-    return subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
-
-
-def _trailers(cycle: Cycle, trailers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    yield "TDD-Cycle", cycle.id
-    yield "TDD-Stage", str(cycle.stage)
-    yield "TDD-Spec", cycle.spec_id
-    yield "TDD-Spec-Hash", cycle.spec_hash
-    yield from trailers
-
-
-def _changed_paths(project: Project, own: Sequence[str]) -> Iterable[str]:
+def _stage_paths(project: Project, own: Sequence[str]) -> Iterable[str]:
     """Yields paths that differ from HEAD; new files that are neither test, spec nor source are left out."""
-    said = git(project.root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
-    for entry in said.split("\0"):
-        state, path = entry[:2], entry[3:]
-        if not path:
-            continue
+    for state, path in list_uncommitted(project.root):
         known = state != "??" and not path.startswith(f"{durable_files.TDD_FOLDER}/")
         if path in own or known or project.classify(path) not in {PathClass.OTHER, PathClass.SWITCH}:
             yield path
-
-
-def _author(project: Project, settings: DriverSettings) -> CommitIdentity:
-    """Returns git's user; if git knows none, the one that `commit` in tdd.yaml names."""
-    found = _PERSON.fullmatch(git(project.root, "var", "GIT_AUTHOR_IDENT").out.strip())
-    if found:
-        return CommitIdentity(found[1], found[2])
-    return CommitIdentity(settings.author_name, settings.author_email)

@@ -6,17 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from verdigris.core.records import Actor
+from verdigris.core.state import Cycle
 from verdigris.core.value import value
 from verdigris.drivers.cycle.frame import identity_of
 from verdigris.drivers.specs.markdown import MarkdownPage, list_items, read_page
 from verdigris.drivers.specs.spec_lint import SpecFault
-
-if TYPE_CHECKING:
-    from verdigris.core.records import Actor
-    from verdigris.core.state import Cycle
-
 
 EXAMPLE = """\
 ## SCENARIO-ID

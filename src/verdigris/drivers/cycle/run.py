@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import PASS, Cycle, Stage
+from verdigris.drivers.budget import as_tokens
+from verdigris.drivers.commits import changed_paths
 from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced
 from verdigris.drivers.cycle.stage_play import ROLE_OF, VALIDATOR, OpenRun, play_stage, set_back, step_of
 from verdigris.drivers.cycle.stages import advance, freeze, resume, start
@@ -19,13 +20,9 @@ from verdigris.drivers.play import REPLAY, RunEnd, play_out
 from verdigris.drivers.specs.spec import read_spec
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.teams import CYCLE
-from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 DONE, STOPPED, REFUSED, WAITING, BUDGET = "cycle-done", "stopped", "refused", "waiting", "budget-used-up"
 _NOBODY = "the kernel's checks"
@@ -91,11 +88,13 @@ class CycleRun:
                 # Not as the validator, who has no part in the coder's turn that this opens.
                 return self._tell_verb(freeze(self._project))
             case Stage.GREEN if cycle.proven:
-                return self._complete(project, cycle, step)
+                done = advance(project)
+                return self._tell_stage(cycle, step, done) or self._tell_verb(done)
             case Stage.GREEN if not human:
                 set_back(project, cycle, "the run was interrupted")
             case Stage.VALIDATE if not self._open.settings.player(role.name).model:
-                return self._validate_alone(project, cycle, step)
+                self._watch(StepBegan(step, VALIDATOR.name, _NOBODY, 1))
+                return self._tell_stage(cycle, step, validate(project))
         if cycle.stage is Stage.GREEN and project.state().turn is None:
             opened = resume(project, "")
             if isinstance(opened, Deny):
@@ -103,21 +102,11 @@ class CycleRun:
         if human:
             following = next_step(cycle, turn=self._project.state().turn is not None)
             return RunEnd(WAITING, f"the {role} is a person", f"{following}; then `tdd cycle run` goes on")
-        return self._ask_model(project, cycle, step)
-
-    def _ask_model(self, project: Project, cycle: Cycle, step: int) -> RunEnd | None:
         done, self._cost = play_stage(self._open, project, cycle, step)
-        if cycle.stage is Stage.GREEN and not _is_stopped(done):
+        is_stopped = isinstance(done, CycleStep) and done.cycle is not None and bool(done.cycle.stopped)
+        if cycle.stage is Stage.GREEN and not is_stopped:
             return _end_if_refused(done)  # accepted code is told with its commit
         return self._tell_stage(cycle, step, done)
-
-    def _validate_alone(self, project: Project, cycle: Cycle, step: int) -> RunEnd | None:
-        self._watch(StepBegan(step, VALIDATOR.name, _NOBODY, 1))
-        return self._tell_stage(cycle, step, validate(project))
-
-    def _complete(self, project: Project, cycle: Cycle, step: int) -> RunEnd | None:
-        done = advance(project)
-        return self._tell_stage(cycle, step, done) or self._tell_verb(done)
 
     # -- what is told -------------------------------------------------------------------------
 
@@ -174,9 +163,7 @@ class CycleRun:
                 {Stage.PLAN: "planned", Stage.GREEN: "accepted"}.get(cycle.stage, _verdict_in(done)),
                 tests=quote_reds(project, project.state().valid_reds) if authored else (),
                 diff=self._difference(cycle),
-                prompt=self._cost.prompt,
-                cached=self._cost.cached,
-                completion=self._cost.completion,
+                **as_tokens(self._cost),
             )
         )
         self._cost = Usage()
@@ -189,8 +176,7 @@ class CycleRun:
         workspace = self._project.workspace
         start = cycle.frozen if cycle.stage is Stage.GREEN else cycle.tree
         tree = workspace.snapshot()
-        changed = (change.path for change in workspace.changes(start, tree))
-        paths = [path for path in changed if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
+        paths = changed_paths(self._project, start, tree)
         return workspace.diff(start, tree, paths) if paths else ""
 
     def _tell_end(self, ended: RunEnd) -> RunEnded:
@@ -207,10 +193,6 @@ def _as_refused(denial: Deny) -> RunEnd:
 
 def _end_if_refused(done: CycleStep | Deny) -> RunEnd | None:
     return _as_refused(done) if isinstance(done, Deny) else None
-
-
-def _is_stopped(done: CycleStep | Deny) -> bool:
-    return isinstance(done, CycleStep) and done.cycle is not None and bool(done.cycle.stopped)
 
 
 def _verdict_in(done: CycleStep) -> str:

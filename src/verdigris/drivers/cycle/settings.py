@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from verdigris.core.paths import PathClass
 from verdigris.core.roles import names_of
@@ -13,10 +13,7 @@ from verdigris.core.settings import DriverSettings, Stack, key, section
 from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import DriverSection
 from verdigris.storage.durable_files import prepare_folder, write_whole
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 JudgementRule = Literal["optional", "required"]
 

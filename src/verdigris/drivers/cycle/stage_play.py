@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import CycleStopped
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
-from verdigris.core.state import Cycle, Red, Stage
+from verdigris.core.state import Cycle, Stage
 from verdigris.drivers.cycle.frame import CycleStep, report_step, spec_of
 from verdigris.drivers.cycle.pages import EXAMPLE
 from verdigris.drivers.cycle.settings import CycleSettings, load_cycle
@@ -22,6 +21,7 @@ from verdigris.drivers.cycle.stages import advance, resume
 from verdigris.drivers.cycle.validation.judgement import HOLDOUT, GivenVerdict, validate
 from verdigris.drivers.edits import (
     Bad,
+    Seen,
     describe_reds,
     format_changes,
     gather_material,
@@ -31,23 +31,20 @@ from verdigris.drivers.edits import (
     settle_edits,
     write_changes,
 )
+from verdigris.drivers.happenings import Watcher
 from verdigris.drivers.play import Exhausted, Play, RoleRun, open_roles
+from verdigris.models.protocol import Usage
+from verdigris.models.roles import Role
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task, put_fences
 from verdigris.models.roles.teams import CYCLE
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.lock import hold_alone
+from verdigris.storage.project import Project
 from verdigris.turns.aside import lay_back
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from verdigris.drivers.edits import Seen
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.protocol import Usage
-    from verdigris.models.roles import Role
-    from verdigris.models.roles.context import Material
-    from verdigris.storage.project import Project
 
 PLANNER, TESTER, VALIDATOR, CODER = CYCLE.roles
 ROLE_OF = {Stage.PLAN: PLANNER, Stage.RED: TESTER, Stage.VALIDATE: VALIDATOR, Stage.GREEN: CODER}
@@ -89,20 +86,16 @@ def set_back(project: Project, cycle: Cycle, why: str) -> None:
     now = project.workspace.snapshot()
     if cycle.stage is Stage.VALIDATE or now == start:
         return
-    written = _paths_of_stage(project, cycle)
+    records = project.log.records(start=cycle.since)
+    edits = (one for one in records if one.type == "edit" and one.worktree == project.repo.worktree)
+    # Written through the kernel in the open stage.
+    written = frozenset(path for one in edits for path in one.data.get("paths", ()))
 
     def is_ours(path: str) -> bool:
         return path in written or project.classify(path) is not PathClass.OTHER
 
     if any(is_ours(change.path) for change in project.workspace.changes(start, now)):
         lay_back(project, start, f"cycle {cycle.id}, stage {cycle.stage}: {why}", only=is_ours)
-
-
-def _paths_of_stage(project: Project, cycle: Cycle) -> frozenset[str]:
-    """Returns paths that were written through the kernel in the open stage."""
-    records = project.log.records(start=cycle.since)
-    edits = (one for one in records if one.type == "edit" and one.worktree == project.repo.worktree)
-    return frozenset(path for one in edits for path in one.data.get("paths", ()))
 
 
 def play_stage(run: OpenRun, project: Project, cycle: Cycle, step: int) -> tuple[CycleStep | Deny, Usage]:
@@ -204,8 +197,9 @@ def material_of(project: Project, cycle: Cycle, tree: str, budget: int) -> Mater
 
 
 def task_of(project: Project, cycle: Cycle, step: int) -> Task:
-    reds = describe_reds(_frozen_reds(project, cycle)) if cycle.stage is Stage.GREEN else ()
-    return Task(ROLE_OF[cycle.stage], step, reds, tuple(_notes(project, cycle)))
+    left = set(cycle.tests) - set(cycle.green) if cycle.stage is Stage.GREEN else set()
+    reds = tuple(red for red in project.state().reds.values() if red.test_id in left)
+    return Task(ROLE_OF[cycle.stage], step, describe_reds(reds), tuple(_notes(project, cycle)))
 
 
 def _notes(project: Project, cycle: Cycle) -> Iterator[str]:
@@ -221,20 +215,11 @@ def _notes(project: Project, cycle: Cycle) -> Iterator[str]:
     if cycle.stage is Stage.VALIDATE:
         found = (f"- {line}" for line in describe_reds(project.state().valid_reds))
         yield "\n".join(("The kernel ran the tests. Red now, each on an assertion:", *found))
-    elif why := why_again(project, cycle):
+        return
+    first = next(iter(project.log.records(start=cycle.since)), None)
+    if first is not None and first.seq == cycle.since and (why := first.data.get("why")):
         found = (f"- {finding}" for finding in cycle.findings)
         yield "\n".join((f"The tests are yours again: {why}. Mend that, and keep what is right.", *found))
-
-
-def why_again(project: Project, cycle: Cycle) -> str:
-    """Why the tests were sent back; empty the first time."""
-    first = next(iter(project.log.records(start=cycle.since)), None)
-    return str(first.data.get("why", "")) if first is not None and first.seq == cycle.since else ""
-
-
-def _frozen_reds(project: Project, cycle: Cycle) -> tuple[Red, ...]:
-    left = set(cycle.tests) - set(cycle.green)
-    return tuple(red for red in project.state().reds.values() if red.test_id in left)
 
 
 def step_of(project: Project, cycle: Cycle) -> int:

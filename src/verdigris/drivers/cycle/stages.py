@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.checks.weakening import find_losses
@@ -42,17 +41,15 @@ from verdigris.drivers.cycle.pages import EXAMPLE, lint_plan
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.validation.coverage import observe_reds
 from verdigris.drivers.specs.spec import normalized_digest, slug
+from verdigris.runners.protocol import Progress
 from verdigris.setup.initialisation import has_tests
 from verdigris.storage.durable_files import prepare_folder
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.turns import aside
 from verdigris.turns.claim_check import ALL_SOURCE, claim_within
 from verdigris.turns.operation import operation
 from verdigris.turns.test import run_tests
-
-if TYPE_CHECKING:
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.project import Project
 
 
 def start(

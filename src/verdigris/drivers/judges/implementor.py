@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.actions import Deny
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.paths import PathClass
+from verdigris.core.state import Red
+from verdigris.drivers.commits import flat
 from verdigris.drivers.edits import Bad, Seen, StepRules, forbid, refuse, settle_edits, write_changes
-from verdigris.drivers.step_records import flat
 from verdigris.languages.registry import reader_of
+from verdigris.models.roles.check import EditPlan
 from verdigris.storage.project import Project, texts_at
 from verdigris.turns.claim import claim
 from verdigris.turns.test import run_tests
-
-if TYPE_CHECKING:
-    from verdigris.core.state import Red
-    from verdigris.models.roles.check import EditPlan
 
 
 def open_reds(project: Project, left: Collection[str]) -> tuple[Red, ...]:
@@ -60,11 +57,10 @@ def judge_implemented(project: Project, rules: StepRules, brief: str, seen: Seen
     """Judges the present tree in the green phase."""
     turn = project.state().turn
     start = turn.tree if turn is not None else project.workspace.snapshot()
-    return (
-        _forbid_left_stub(project, start)
-        or _looks_answers_up(project, rules, brief, start)
-        or settle_edits(project, seen)
-    )
+    if stub := _forbid_left_stub(project, start):
+        return stub
+    lookup = find_answer_lookup(project, brief, start) if rules.expected_literals == "block" else ""
+    return forbid(lookup) if lookup else settle_edits(project, seen)
 
 
 def _forbid_left_stub(project: Project, start: str) -> Bad | None:
@@ -88,11 +84,6 @@ def _marked_lines(project: Project, tree: str, paths: list[str]) -> list[tuple[s
         for number, line in enumerate(text.splitlines(), 1)
         if STUB_MARK in line
     ]
-
-
-def _looks_answers_up(project: Project, rules: StepRules, brief: str, start: str) -> Bad | None:
-    found = find_answer_lookup(project, brief, start) if rules.expected_literals == "block" else ""
-    return forbid(found) if found else None
 
 
 def find_answer_lookup(project: Project, brief: str, start: str) -> str:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import added_lines, uncovered_lines
 from verdigris.core.actions import Deny
@@ -17,6 +16,8 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.edits import (
     Bad,
+    Seen,
+    StepRules,
     forbid,
     format_changes,
     refuse,
@@ -31,9 +32,6 @@ from verdigris.languages.registry import is_traced, language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import Project, text_of, texts_at
 from verdigris.turns import refactor
-
-if TYPE_CHECKING:
-    from verdigris.drivers.edits import Seen, StepRules
 
 
 @value
@@ -50,13 +48,12 @@ def extent(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
     moved = {path: next((p for p, t in gone.items() if t == text), None) for path, text in come.items()}
     pure = {*(p for p, origin in moved.items() if origin), *filter(None, moved.values())}
     touched = [p for p in {*before, *after} if before.get(p) != after.get(p)]
-    lines = sum(_lines(before.get(p) or b"", after.get(p) or b"") for p in touched if p not in pure)
+    lines = 0
+    for path in (path for path in touched if path not in pure):
+        old, new = ((texts.get(path) or b"").splitlines() for texts in (before, after))
+        spans = SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
+        lines += sum((i2 - i1) + (j2 - j1) for tag, i1, i2, j1, j2 in spans if tag != "equal")
     return Extent(len(touched) - sum(1 for origin in moved.values() if origin), lines)
-
-
-def _lines(before: bytes, after: bytes) -> int:
-    matcher = SequenceMatcher(a=before.splitlines(), b=after.splitlines(), autojunk=False)
-    return sum((i2 - i1) + (j2 - j1) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal")
 
 
 def too_large(
@@ -90,19 +87,15 @@ def judge_refactoring(
 
 def judge_restructured(project: Project, rules: StepRules, start: str, seen: Seen) -> Bad | None:
     """Judges the present tree in the refactor phase against the step's start."""
-    return (
-        format_changes(project, start)
-        or _refuse_unchanged(project, start)
-        or _other_tests(project, start)
-        or _guard_coverage(project, rules, start)
-        or _end_refactor(project, seen)
-    )
-
-
-def _refuse_unchanged(project: Project, start: str) -> Bad | None:
-    if project.workspace.snapshot() != start:
-        return None
-    return forbid("nothing differs from before, once it is formatted")
+    if unformatted := format_changes(project, start):
+        return unformatted
+    if project.workspace.snapshot() == start:
+        return forbid("nothing differs from before, once it is formatted")
+    if other := _other_tests(project, start):
+        return other
+    if rules.coverage_guard and (why := why_lowered(project, start)):
+        return forbid(why)
+    return refuse_judged(project, refactor.end(project), seen)
 
 
 def _other_tests(project: Project, start: str) -> Bad | None:
@@ -127,15 +120,6 @@ def _is_written(project: Project, test: str) -> bool:
     """Whether the file still has the test's name: if it does not load, the run says why."""
     named = split_id(test)
     return re.split(r"::| › ", named.function)[-1] in (text_of(project, named.path) or "")
-
-
-def _guard_coverage(project: Project, rules: StepRules, start: str) -> Bad | None:
-    why = why_lowered(project, start) if rules.coverage_guard else None
-    return None if why is None else forbid(why)
-
-
-def _end_refactor(project: Project, seen: Seen) -> Bad | None:
-    return refuse_judged(project, refactor.end(project), seen)
 
 
 def rebase_changes(

@@ -6,19 +6,22 @@ import keyword
 import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import find_unclaimed
 from verdigris.checks.weakening import find_losses
+from verdigris.core.events import TestRun
 from verdigris.core.languages import known_suffixes, language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
+from verdigris.drivers.commits import Verified, summarise_red
 from verdigris.drivers.edits import (
     Bad,
     Judged,
+    Seen,
+    StepRules,
     forbid,
     format_changes,
     make_quote,
@@ -26,21 +29,15 @@ from verdigris.drivers.edits import (
     with_changes,
     write_changes,
 )
-from verdigris.drivers.step_records import Verified, summarise_red
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.registry import UNREAD, is_traced, language_for, reader_of
 from verdigris.models.roles import feedback
+from verdigris.models.roles.check import EditPlan
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import BUILT_IN
 from verdigris.storage.project import Project, texts_at
 from verdigris.turns.test import Tested, run_tests
-
-if TYPE_CHECKING:
-    from verdigris.core.events import TestRun
-    from verdigris.drivers.edits import Seen, StepRules
-    from verdigris.models.roles.check import EditPlan
-
 
 _NAMED = 4
 """How many tests a reason names."""
@@ -109,7 +106,14 @@ def _judge_red(project: Project, rules: StepRules, start: str, seen: Seen) -> Ju
             f"{idle[0].test_id} fails, but runs nothing of the source: no implementation could make it pass."
             " Call the code that is asked for"
         )
-    spoilt = [run for run in tested.tests if _is_spoilt(run, reds, passing, changed)]
+    # A test that passed before, or is new, neither passes nor is one of the reds.
+    others = [run for run in tested.tests if run.status is not Status.PASS and run not in reds]
+    spoilt = [
+        run
+        for run in others
+        if run.native_id in passing
+        or (run.status is not Status.SKIP and split_id(run.native_id).path in changed)
+    ]
     errors = tested.report.errors if tested.report else ()
     if spoilt or errors:
         said = feedback.describe_spoilt(spoilt, tested.report)
@@ -145,13 +149,6 @@ def _run_suite(project: Project, changed: set[str]) -> Tested:
     more = run_tests(project, own, cwd=project.root)
     known = {run.native_id for run in whole.tests}
     return replace(more, tests=(*whole.tests, *(run for run in more.tests if run.native_id not in known)))
-
-
-def _is_spoilt(run: TestRun, reds: list[TestRun], passing: frozenset[str], changed: set[str]) -> bool:
-    """Whether a test that passed before, or is new, neither passes nor is one of the reds."""
-    if run.status in {Status.PASS, Status.SKIP} or run in reds:
-        return run.status is Status.SKIP and run.native_id in passing
-    return run.native_id in passing or split_id(run.native_id).path in changed
 
 
 def _new_passes(project: Project, start: str, changed: set[str], tested: Tested) -> tuple[str, ...]:
@@ -242,7 +239,11 @@ def asks_source(project: Project, start: str, tree: str, red: str) -> bool:
 
 def names_source(path: str, before: str, after: str, sources: Mapping[str, str]) -> bool:
     """Whether the new lines name something of the source, one of its modules, or a helper beside the test."""
-    new = "\n".join(_new_lines(path, before, after))
+    matcher = SequenceMatcher(a=before.splitlines(), b=after.splitlines(), autojunk=False)
+    spans = [range(j1 + 1, j2 + 1) for tag, _, _, j1, j2 in matcher.get_opcodes() if tag != "equal"]
+    language = language_for(path) or UNREAD
+    # Without comments and imports, if the language is read.
+    new = "\n".join(language.tests.new_words(after, [number for span in spans for number in span]))
     words = {word for word in _WORD.findall(new) if not word.lower().startswith("test")} - _GRAMMAR
     stems = {part for name in sources for part in re.split(r"[/.]", name)} - {
         "src",
@@ -254,31 +255,16 @@ def names_source(path: str, before: str, after: str, sources: Mapping[str, str])
     return not words.isdisjoint((known | stems) - _GRAMMAR)
 
 
-def _new_lines(path: str, before: str, after: str) -> list[str]:
-    """The new lines, without comments and imports if the language is read."""
-    language = language_for(path) or UNREAD
-    return language.tests.new_words(after, _added_lines(before.splitlines(), after.splitlines()))
-
-
-def _added_lines(before: list[str], after: list[str]) -> list[int]:
-    matcher = SequenceMatcher(a=before, b=after, autojunk=False)
-    spans = (range(j1 + 1, j2 + 1) for tag, _, _, j1, j2 in matcher.get_opcodes() if tag != "equal")
-    return [number for span in spans for number in span]
-
-
 def _runs_source(project: Project, red: str, sources: Mapping[str, str]) -> bool:
     """Whether a line inside a function runs: lines at a module's top run on import."""
     paths = [path for path in sources if is_traced(path)]
     for stack, names in by_stack(project.settings.stacks, [red]).items() if paths else ():
         report = run_request(project, stack, TestRequest(names, trace=tuple(paths)))
-        if any(_function_lines(path, sources[path]) & report.lines.get(path, frozenset()) for path in paths):
-            return True
+        for path in paths:
+            tracing, ran = reader_of(path).tracing(), report.lines.get(path)
+            if tracing is not None and ran and tracing.function_lines(sources[path]) & ran:
+                return True
     return False
-
-
-def _function_lines(path: str, text: str) -> frozenset[int]:
-    tracing = reader_of(path).tracing()
-    return frozenset() if tracing is None else tracing.function_lines(text)
 
 
 def _texts(project: Project, tree: str, cls: PathClass) -> dict[str, str]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
@@ -31,8 +31,7 @@ from verdigris.drivers.loop.survey import WaitingProgram, choose_due, gather_can
 from verdigris.drivers.loop.tasks import DRIVER
 from verdigris.storage.project import open_project
 
-if TYPE_CHECKING:
-    Play = Callable[[str, Limits], RunEnded]
+Play: TypeAlias = Callable[[str, Limits], RunEnded]
 
 _FIRST, _LONGEST = timedelta(minutes=1), timedelta(hours=1)
 _ALWAYS, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)

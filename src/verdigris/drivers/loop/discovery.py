@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from verdigris.core.actions import Deny
 from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.paths import compile_glob
 from verdigris.core.policy import bound_classes, deny_beyond
@@ -16,11 +16,7 @@ from verdigris.core.settings import Bounds
 from verdigris.core.value import value
 from verdigris.drivers.loop.program import Program, hide_held_out, read_program
 from verdigris.languages.folders import literal_glob
-
-if TYPE_CHECKING:
-    from verdigris.core.actions import Deny
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 FOLDER = ".autoloop"
 PROGRAMS = f"{FOLDER}/programs"

@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.checks.observation import difference
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.languages import keeps_bytecode
+from verdigris.core.paths import Change
 from verdigris.core.policy import is_closed, is_measuring, is_within
 from verdigris.core.settings import Bounds
 from verdigris.core.value import replace
@@ -22,6 +23,7 @@ from verdigris.drivers.loop.measurement import (
     combine_samples,
     read_measurement,
 )
+from verdigris.drivers.loop.program import Program
 from verdigris.execution.process import Descendants
 from verdigris.execution.room import Layer, Room
 from verdigris.execution.rooms import possible, room
@@ -29,10 +31,6 @@ from verdigris.execution.test_run import run_shell_in
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_for, language_named, reader_of
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from verdigris.core.paths import Change
-    from verdigris.drivers.loop.program import Program
 
 _NAME = "evaluation"
 _STARTS = frozenset({"sitecustomize.py", "usercustomize.py"})

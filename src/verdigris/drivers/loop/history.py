@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from verdigris.core.events import Event, decode
+from verdigris.core.records import Record
+from verdigris.core.state import State
 from verdigris.core.value import value
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.play import RunEnd
-
-if TYPE_CHECKING:
-    from verdigris.core.records import Record
-    from verdigris.core.state import State
-    from verdigris.storage.log.log import Log
-
+from verdigris.storage.log.log import Log
 
 ACCEPTED, REJECTED, ERROR, BLOCKED, CI_EXHAUSTED = (
     "accepted",
@@ -147,11 +143,10 @@ def accepted_metrics(state: ProgramState) -> tuple[float, ...]:
 def advance(s: ProgramState, event: Event) -> ProgramState:
     match event:
         case e.IterationBegun():
-            left = s.open.pinned if s.open else None
+            left = (s.open.pinned if s.open else None) or next(iter(s.failing), None)
+            pinned = left if event.choice != "new" else None  # the red that an earlier iteration left
             open_ = OpenIteration(event.number, event.commit, event.tree, event.choice, event.tree, s.harness)
-            return replace(
-                s, open=replace(open_, pinned=_find_left_red(s, left) if event.choice != "new" else None)
-            )
+            return replace(s, open=replace(open_, pinned=pinned))
         case e.IterationEnded():
             lessons = tuple(dict.fromkeys((*s.lessons, *event.lessons)))
             best = s.open.measured if s.open and event.status == ACCEPTED else None
@@ -179,11 +174,6 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
             return _advance_open(s, s.open, event)
         case _:
             return s
-
-
-def _find_left_red(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
-    """The red that an earlier iteration left, and that the new one continues with."""
-    return known or (s.failing[0] if s.failing else None)
 
 
 def _advance_open(s: ProgramState, open_: OpenIteration, event: Event) -> ProgramState:

@@ -8,13 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.events import Measured
-    from verdigris.drivers.loop.program import Direction, Program
+from verdigris.drivers.loop.events import Measured
+from verdigris.drivers.loop.program import Direction, Program, as_number
 
 Trouble = Literal["rejected", "failed", "timeout", "unreadable", "tampered", "infrastructure"]
 """The evaluator refuses the candidate; it failed; took too long; printed no number; was interfered with;
@@ -84,13 +82,10 @@ def read_measurement(output: str, exit_code: int | None, name: str = "") -> Meas
         return EvaluationFailed(
             "failed", f"the evaluation ended with {_describe_exit(exit_code)}", _tail(output)
         )
-    return replace(found, said=_words_beside(output)) if found.failing else found
-
-
-def _words_beside(output: str) -> str:
-    """The last lines that are no measurement."""
-    told = [line.strip() for line in output.splitlines() if line.strip() and not line.strip().startswith("{")]
-    return "; ".join(told[-_TOLD:])
+    if not found.failing:
+        return found
+    beside = [line.strip() for line in output.splitlines() if not line.strip().startswith("{")]
+    return replace(found, said="; ".join([line for line in beside if line][-_TOLD:]))
 
 
 def _read_json(output: str, name: str) -> Measurement | EvaluationFailed | None:
@@ -121,14 +116,16 @@ def _read_document(document: dict[str, object], keys: Sequence[str]) -> Measurem
         why = document.get("rejected_reason")
         reason = f": {why}" if isinstance(why, str) and why.strip() else ", and does not say why"
         return EvaluationFailed("rejected", f"the evaluator rejects it{reason}")
-    number = _as_number(said)
+    number = None if isinstance(said, str) else as_number(said)
     if number is None:
         return _no_number(key, said)
     counts: dict[str, int | None] = {}
     for one in ("passing", "failing"):
-        counts[one] = _as_count(document.get(one))
-        if counts[one] is None and document.get(one) is not None:
-            return EvaluationFailed("unreadable", f"`{one}` is {document[one]!r}, and not a count of tests")
+        told = document.get(one)
+        count = None if isinstance(told, str) else as_number(told)
+        counts[one] = int(count) if count is not None and count >= 0 and count == int(count) else None
+        if counts[one] is None and told is not None:
+            return EvaluationFailed("unreadable", f"`{one}` is {told!r}, and not a count of tests")
     return Measurement(number, key, counts["passing"], counts["failing"], (number,))
 
 
@@ -140,29 +137,10 @@ def _read_lines(output: str, name: str) -> Measurement | EvaluationFailed | None
     if any(line[2] != chosen[0][2] for line in chosen):
         return _two(f"{chosen[0][0].strip()} and {chosen[-1][0].strip()}")
     key, said = chosen[0][1], chosen[0][2]
-    try:
-        number = _as_number(float(said))
-    except ValueError:
-        number = None
+    number = as_number(said)
     if number is None:
         return _no_number(key, said)
     return Measurement(number, key, samples=(number,))
-
-
-def _as_number(said: object) -> float | None:
-    """Only a finite number counts; a bool does not."""
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        return None
-    try:
-        number = float(said)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _as_count(said: object) -> int | None:
-    number = _as_number(said)
-    return int(number) if number is not None and number >= 0 and number == int(number) else None
 
 
 def _no_number(key: str, said: object) -> EvaluationFailed:

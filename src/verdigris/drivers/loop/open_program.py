@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from verdigris.core.errors import UserError
+from verdigris.core.events import Event
 from verdigris.core.records import Actor
 from verdigris.core.value import value
 from verdigris.drivers.edits import gather_material, read_files
-from verdigris.drivers.happenings import Noted, Watcher
+from verdigris.drivers.happenings import Noted, Watcher, scrub_texts
 from verdigris.drivers.loop.branches.remote import GitRemote
 from verdigris.drivers.loop.branches.work import BranchBlocked, WorkBranch, find_base, prepare_branch
 from verdigris.drivers.loop.discovery import (
+    FoundProgram,
     bind_project,
     bounds_of,
     find_program,
@@ -29,6 +31,8 @@ from verdigris.drivers.loop.settings import LoopSettings, load_loop
 from verdigris.drivers.loop.tasks import DRIVER, RATCHET, TEST_DRIVEN
 from verdigris.drivers.play import RoleRun, open_roles
 from verdigris.drivers.private_worktree import adapt_stacks, hooks_folder, open_private
+from verdigris.models.roles import Role
+from verdigris.models.roles.context import Material
 from verdigris.models.roles.teams import LOOP
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
@@ -36,13 +40,6 @@ from verdigris.storage.lock import hold_alone, is_held
 from verdigris.storage.project import Project, open_project
 from verdigris.storage.repository import LOCKS, Repository
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.core.events import Event
-    from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.models.roles import Role
-    from verdigris.models.roles.context import Material
-
 
 Post = Literal["run", "daemon"]
 RUN: Post = "run"
@@ -142,7 +139,8 @@ class OpenProgram(RoleRun):
         return follow_history(self.project.log, self.name)
 
     def record(self, *events: Event) -> None:
-        self.project.record(*events, sync=True)
+        """Takes keys out of all texts, which a model or a tool may have repeated."""
+        self.project.record(*(scrub_texts(event, self.role_models.scrub) for event in events), sync=True)
 
     def project_for(self, role: Role) -> Project:
         """The project as the role acts in it. One strike: a refused edit is set aside at once."""

@@ -107,21 +107,23 @@ def read_program(name: str, text: str) -> Program:
     text = _COMMENTS.sub("", text)
     page = read_page(text)
     keys = {str(key).replace("-", "_"): one for key, one in page.metadata.items()}
-    targets, protected = _read_target(_section(page, "target"))
+    target = _section(page, "target")
+    at = next((n for n, line in enumerate(target) if _PROTECTED.match(line.text)), len(target))
     notes: list[ProgramNote] = []
     direction, metric = _read_direction(keys, notes), _read_metric(keys, notes)
     command, rules = _read_evaluation(page, text, keys, notes)
+    pointer = _POINTER.search(_text_of(_section(page, "evolution strategy") or _section(page, "strategy")))
     return Program(
         name,
         _text_of(_section(page, "goal")),
-        targets,
-        protected,
+        tuple(_paths(target[:at])),
+        tuple(_paths(target[at:])),
         command,
         Schedule(str(keys.get("schedule") or "")),
         metric,
         direction,
         _read_limits(keys),
-        strategy=_read_pointer(_section(page, "evolution strategy") or _section(page, "strategy")),
+        strategy=pointer[0] if pointer else "",
         notes=tuple(notes),
         evaluation_rules=rules,
     )
@@ -155,12 +157,6 @@ def _section(page: MarkdownPage, title: str) -> Sequence[TextLine]:
 
 def _text_of(lines: Sequence[TextLine]) -> str:
     return "\n".join(line.text for line in lines).strip()
-
-
-def _read_target(lines: Sequence[TextLine]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Two lists: what may be changed, and what stands below "Do NOT modify"."""
-    at = next((n for n, line in enumerate(lines) if _PROTECTED.match(line.text)), len(lines))
-    return tuple(_paths(lines[:at])), tuple(_paths(lines[at:]))
 
 
 def _paths(lines: Sequence[TextLine]) -> Iterator[str]:
@@ -209,7 +205,7 @@ def _read_number(keys: Mapping[str, object], key: str, usual: float, notes: list
     said = keys.get(key)
     if said is None:
         return usual
-    number = _as_number(said)
+    number = as_number(said)
     if number is None or number <= 0:
         named = key.replace("_", "-")
         notes.append(ProgramNote(1, f"{named} {said!r} is no number above zero: {usual:g} is taken"))
@@ -217,7 +213,8 @@ def _read_number(keys: Mapping[str, object], key: str, usual: float, notes: list
     return number
 
 
-def _as_number(said: object) -> float | None:
+def as_number(said: object) -> float | None:
+    """A finite number, or the one that a text says; a bool is none."""
     try:
         number = float(str(said)) if not isinstance(said, bool) else math.nan
     except ValueError:
@@ -231,7 +228,7 @@ def _read_margin(keys: Mapping[str, object], notes: list[ProgramNote]) -> Margin
         return Margin()
     if share := _PERCENT.fullmatch(str(said).strip()):
         return Margin(float(share[1]) / 100, relative=True)
-    number = _as_number(said)
+    number = as_number(said)
     if number is None or number < 0:
         notes.append(ProgramNote(1, f"the margin {said!r} is neither a number nor a percentage: 0 is taken"))
         return Margin()
@@ -258,7 +255,7 @@ def _read_direction(keys: Mapping[str, object], notes: list[ProgramNote]) -> Dir
 
 def _read_metric(keys: Mapping[str, object], notes: list[ProgramNote]) -> float | None:
     said = keys.get("target_metric")
-    number = _as_number(said)
+    number = as_number(said)
     if said is not None and number is None:
         notes.append(ProgramNote(1, f"the target metric {said!r} is no number: there is no target"))
     return number
@@ -274,8 +271,3 @@ def _read_limits(keys: Mapping[str, object]) -> Limits:
         float(numbers.get("money", 0)),
         float(numbers.get("hours", 0)) * _SECONDS,
     )
-
-
-def _read_pointer(lines: Sequence[TextLine]) -> str:
-    found = _POINTER.search(_text_of(lines))
-    return found[0] if found else ""

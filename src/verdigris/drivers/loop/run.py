@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ModelUnavailable
 from verdigris.drivers.budget import Limits, Spent, reached_limit
@@ -13,7 +12,13 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.history import LoopOutcome, accepted_metrics, end_of_pause, pause_reason
+from verdigris.drivers.loop.history import (
+    LoopOutcome,
+    ProgramState,
+    accepted_metrics,
+    end_of_pause,
+    pause_reason,
+)
 from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured
 from verdigris.drivers.loop.iteration.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
@@ -24,9 +29,6 @@ from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
 from verdigris.drivers.play import RunEnd, find_unproven, play_out
 from verdigris.storage.log.log import now_ms
 from verdigris.turns.completion import begin_session
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.history import ProgramState
 
 ITERATION = "iteration"
 """What the limits of a run count."""

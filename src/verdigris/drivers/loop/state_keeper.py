@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from verdigris.core.events import Event
 from verdigris.drivers.happenings import Noted, Watcher
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import MemoryPlace, StateDeferred, see_state, write_state
 from verdigris.drivers.loop.branches.work import BRANCHES
+from verdigris.drivers.loop.discovery import FoundProgram
 from verdigris.drivers.loop.history import ProgramState, follow_history
 from verdigris.drivers.loop.open_program import remote_of
+from verdigris.drivers.loop.settings import LoopSettings
 from verdigris.drivers.loop.state_file.person_edits import PersonEdits, read_edits
 from verdigris.drivers.loop.state_file.view import ProgramFacts, render_state
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.storage.repository import LOCKS
-
-if TYPE_CHECKING:
-    from verdigris.core.events import Event
-    from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.drivers.loop.settings import LoopSettings
-    from verdigris.storage.project import Project
 
 
 class StateKeeper:

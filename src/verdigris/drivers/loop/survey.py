@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
@@ -14,21 +14,19 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.branches.work import BRANCHES
 from verdigris.drivers.loop.discovery import FoundProgram, find_program, find_programs, lint_program
+from verdigris.drivers.loop.events import IterationEnded
 from verdigris.drivers.loop.history import PLATEAU, ProgramState, accepted_metrics, next_phase, read_history
 from verdigris.drivers.loop.iteration.candidate import has_commit
 from verdigris.drivers.loop.open_program import DAEMON, RUN, Occupant, ask_to_stop, find_occupant
+from verdigris.drivers.loop.program import as_number
 from verdigris.drivers.loop.settings import LoopSettings, load_loop
 from verdigris.drivers.loop.state_file.person_edits import MANUAL
 from verdigris.drivers.loop.state_file.text import MOST_BYTES, is_yes, read_machine_state
 from verdigris.drivers.loop.state_file.view import read_count, read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.storage.log.log import now_ms
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.events import IterationEnded
-    from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
-
+from verdigris.storage.project import Project
+from verdigris.storage.repository import Repository
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -126,17 +124,19 @@ def due_document(due: Due) -> dict[str, Any]:
         "state_file_max_bytes": MOST_BYTES,
         "issue_programs": {},
         "deferred": list(due.deferred),
-        "skipped": [_skip_document(skip) for skip in due.skipped],
+        "skipped": [
+            {
+                "name": skip.name,
+                "reason": skip.reason,
+                **({"next_due": skip.next_due} if skip.next_due else {}),
+            }
+            for skip in due.skipped
+        ],
         "unconfigured": [skip.name for skip in due.skipped if skip.reason.startswith("unconfigured")],
         "no_programs": one is None and not due.skipped,
         "head_branch": f"autoloop/{program.name}" if program else None,
         "existing_pr": None,
     }
-
-
-def _skip_document(skip: SkippedProgram) -> dict[str, str]:
-    found = {"name": skip.name, "reason": skip.reason}
-    return {**found, "next_due": skip.next_due} if skip.next_due else found
 
 
 READY, RUNNING, WAITING = "ready", "running", "waiting"
@@ -184,7 +184,12 @@ class ProgramSurvey:
 
 def gather_candidates(root: Path, name: str, memory: str) -> tuple[WaitingProgram, ...]:
     """The programs that the schedule chooses from: all of them, or the one of this name."""
-    return tuple(_candidate(root, one, memory) for one in find_programs(root, name))
+    found = []
+    for one in find_programs(root, name):
+        text = read_state(root, one.name, memory)
+        faults = len(lint_program(one, root))
+        found.append(WaitingProgram(one, read_machine_state(text), len(text.encode()), faults))
+    return tuple(found)
 
 
 def survey_programs(home: Project, name: str) -> tuple[ProgramSurvey, ...]:
@@ -193,11 +198,6 @@ def survey_programs(home: Project, name: str) -> tuple[ProgramSurvey, ...]:
         _survey(home, settings, one, read_history(records, one.found.name))
         for one in gather_candidates(home.root, name, settings.memory)
     )
-
-
-def _candidate(root: Path, one: FoundProgram, memory: str) -> WaitingProgram:
-    text = read_state(root, one.name, memory)
-    return WaitingProgram(one, read_machine_state(text), len(text.encode()), len(lint_program(one, root)))
 
 
 def _survey(home: Project, settings: LoopSettings, one: WaitingProgram, state: ProgramState) -> ProgramSurvey:
@@ -216,7 +216,7 @@ def _survey(home: Project, settings: LoopSettings, one: WaitingProgram, state: P
         max(state.count, read_count(text)),
         _open_work(home, settings, found, state),
         tuple(behaviour.status for behaviour in state.harness),
-        state.best.metric if state.best else _number(one.state.get("Best Metric", "")),
+        state.best.metric if state.best else as_number(one.state.get("Best Metric", "")),
         read_target(text, found.program),
         found.program.direction,
         accepted_metrics(state),
@@ -258,13 +258,6 @@ def _open_work(
     attempt = {"red": now.picks + 1, "green": now.attempts + 1}.get(str(phase), 0)
     target = now.pinned.target if now.pinned else ""
     return OpenWork(now.number, now.choice, str(phase), attempt, target)
-
-
-def _number(said: str) -> float | None:
-    try:
-        return float(said)
-    except ValueError:
-        return None
 
 
 @value

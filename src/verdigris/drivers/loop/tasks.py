@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from verdigris.core.roles import names_of
+from verdigris.core.state import Red
 from verdigris.drivers.edits import describe_reds
+from verdigris.drivers.loop.discovery import FoundProgram
 from verdigris.drivers.loop.history import BLOCKED, PASSING, REJECTED, OpenIteration, ProgramState
 from verdigris.drivers.loop.state_file.text import one_line, read_sections
+from verdigris.models.roles import Role
 from verdigris.models.roles.prompt import Task, clip
 from verdigris.models.roles.teams import LOOP
-
-if TYPE_CHECKING:
-    from verdigris.core.state import Red
-    from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.models.roles import Role
-
 
 DRIVER = "loop"
 
@@ -42,17 +38,12 @@ def task_of(
 ) -> Task:
     """`text`: the state file, with what people wrote there."""
     now = state.open
-    notes = [*_own_prompt(role, found), *_notes(state, text)]
+    own = [said for path, said in found.strategies.items() if path.endswith(f"/{_PROMPTS.get(role.name)}")]
+    notes = [*(clip(said.strip(), _TOKENS) for said in own), *_notes(state, text)]
     returned = role is TESTER and now is not None and now.pinned is not None
     if now is not None:
         notes += _of_iteration(role, state, now)
     return Task(role, number, describe_reds(reds), tuple(notes), returned=returned)
-
-
-def _own_prompt(role: Role, found: FoundProgram) -> Iterator[str]:
-    for path, text in found.strategies.items():
-        if path.rpartition("/")[2] == _PROMPTS.get(role.name):
-            yield clip(text.strip(), _TOKENS)
 
 
 def _notes(state: ProgramState, text: str) -> Iterator[str]:
@@ -60,15 +51,11 @@ def _notes(state: ProgramState, text: str) -> Iterator[str]:
     for title in _SECTIONS:
         if said := sections.get(title, "").strip():
             yield f"{title.capitalize()}:\n{clip(said, _TOKENS)}"
-    if lessons := _lessons(state, text):
-        yield _list_lines("Lessons of earlier iterations:", lessons[-_LESSONS:])
-
-
-def _lessons(state: ProgramState, text: str) -> tuple[str, ...]:
-    """The lessons in the log, and those that a person added to the state file."""
-    lines = map(str.strip, read_sections(text).get("lessons learned", "").splitlines())
+    # Those that a person added to the state file too.
+    lines = map(str.strip, sections.get("lessons learned", "").splitlines())
     written = (one_line(line[1:]) for line in lines if line.startswith(("- ", "* ")))
-    return tuple(dict.fromkeys((*written, *map(one_line, state.lessons))))
+    if lessons := tuple(dict.fromkeys((*written, *map(one_line, state.lessons)))):
+        yield _list_lines("Lessons of earlier iterations:", lessons[-_LESSONS:])
 
 
 def _of_iteration(role: Role, state: ProgramState, now: OpenIteration) -> Iterator[str]:

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError, UserError
-from verdigris.core.events import Committing
 from verdigris.core.report import Status
 from verdigris.core.state import OpenStep, Phase
 from verdigris.core.value import replace, value
+from verdigris.drivers.commits import Verified, announce, author_of, changed_paths, message
 from verdigris.drivers.edits import accepted_suite, oracle_of
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.history import REFACTORER, TESTER, MachineCommit, Position
-from verdigris.drivers.machine.open_machine import Machine, is_taken_back
+from verdigris.drivers.machine.open_machine import DRIVER, Machine, is_taken_back
 from verdigris.drivers.play import read_proposal
 from verdigris.drivers.private_worktree import ancestor, is_same_commit, ref
-from verdigris.drivers.step_records import Proposal, Verified, message
 from verdigris.models.roles.teams import MACHINE
-from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import is_held
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head, in_progress
-from verdigris.turns.git import CommitIdentity, CommitRefused, author_environment, commit, sync
+from verdigris.turns.git import CommitRefused, author_environment, commit, sync
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
 
 
 @value
@@ -55,27 +49,25 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
     """`found`: of a tester's step. For the others the log has it, so that a resumed run says the same."""
     step = open_step(project)
     tree = project.workspace.snapshot()
-    paths = tuple(
-        path
-        for path in _changed_paths(project, step.tree, tree)
-        if not path.startswith(f"{durable_files.TDD_FOLDER}/")
-    )
     proposal = read_proposal(project)
     if proposal is None:
         raise HarnessError("what the step proposed is not in the store.", hint="`tdd doctor` checks it")
-    verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))
     role = MACHINE.role(step.role)
+    if found is None:
+        is_green = role is not REFACTORER
+        tests, reds = (tuple(sorted(step.tests)), proposal.reds) if is_green else ((), {})
+        found = Verified(step.verdict, _counts(project), tests, reds, concerns=step.concerns)
+    verified = replace(found, oracle=oracle_of(project, tree))
     text = machine.role_models.scrub(message(role, step.step, proposal, verified))
-    intent = Committing(
-        step=step.step,
-        role=role.name,
-        parent=step.commit,
-        tree=tree,
-        message=project.workspace.blob(text.encode(errors="replace")),
-        paths=paths,
+    paths = changed_paths(project, step.tree, tree)
+    intent = announce(project, text, paths, step=step.step, role=role.name, driver=DRIVER)
+    made = commit(
+        project,
+        replace(intent, parent=step.commit),
+        author_of(machine.settings),
+        hidden=machine.role_models.scrub.variables,
+        hooks=machine.hooks,
     )
-    author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
-    made = commit(project, intent, author, hidden=machine.role_models.scrub.variables, hooks=machine.hooks)
     if isinstance(made, CommitRefused):
         if not made.by_content:
             raise UserError(
@@ -85,18 +77,6 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
         return made
     concerns = tuple(map(machine.role_models.scrub, verified.concerns))
     return StepCommit(made, text.partition("\n")[0], verified.verdict, concerns, step.tree, tree)
-
-
-def _changed_paths(project: Project, old: str, new: str) -> list[str]:
-    return [change.path for change in project.workspace.changes(old, new)] if old != new else []
-
-
-def _gather_verified(project: Project, step: OpenStep, proposal: Proposal) -> Verified:
-    counts = _counts(project)
-    if step.role == REFACTORER.name:
-        return Verified(step.verdict, counts, concerns=step.concerns)
-    tests = tuple(sorted(step.tests))
-    return Verified(step.verdict, counts, tests, proposal.reds, concerns=step.concerns)
 
 
 def _counts(project: Project) -> str:
@@ -114,14 +94,9 @@ def _counts(project: Project) -> str:
 _TRAILER = re.compile(r"TDD-\w+: ")
 
 
-def in_a_cycle(machine: Machine) -> bool:
-    """Whether HEAD has steps of a cycle that are not squashed yet."""
-    return bool(_steps(machine))
-
-
 def squash_cycle(machine: Machine, now: Position) -> str | None:
     """If the next step begins a cycle, makes one commit of the last one; returns why it could not."""
-    steps = _steps(machine)
+    steps = cycle_steps(machine)
     if now.role is not TESTER or now.finding or len(steps) < 2:  # noqa: PLR2004 - red and green
         return None
     root = machine.project.root
@@ -132,13 +107,12 @@ def squash_cycle(machine: Machine, now: Position) -> str | None:
         [ask_users_git(root, "log", "-1", "--format=%B", each.commit) for each in reversed(steps)],
         now.step - 1,
     )
-    author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
     signed = ("-S",) if git(root, "config", "--type=bool", "commit.gpgsign").out.strip() == "true" else ()
     made = git(
         root,
         *("commit-tree", "HEAD^{tree}", "-p", f"{oldest}^", *signed, "-F", "-"),
         stdin=text,
-        env=author_environment(root, author),
+        env=author_environment(root, author_of(machine.settings)),
         hidden=machine.role_models.scrub.variables,
     )
     if not made.ok:
@@ -151,22 +125,20 @@ def squash_cycle(machine: Machine, now: Position) -> str | None:
     return None
 
 
-def _steps(machine: Machine) -> list[MachineCommit]:
-    """The steps of the last cycle, the newest first, without those that the user's branch has."""
+def cycle_steps(machine: Machine) -> list[MachineCommit]:
+    """The steps of the last cycle, the newest first, without squashed ones and those of the user's branch."""
     root = machine.project.root
     found: list[MachineCommit] = []
     for told in history.commits(root):
         made = told.made
-        if made is None or made.squashed or _is_users(machine, root, made.commit):
+        if made is None or made.squashed:
+            break
+        if machine.is_sandboxed and ancestor(root, made.commit, ref(machine.branch)):
             break
         if found and found[-1].role is TESTER and made.role is not TESTER:
             break
         found.append(made)
     return found
-
-
-def _is_users(machine: Machine, root: Path, commit: str) -> bool:
-    return machine.is_sandboxed and ancestor(root, commit, ref(machine.branch))
 
 
 def cycle_message(messages: Sequence[str], last: int) -> str:
@@ -189,16 +161,12 @@ def _join_body(lines: Sequence[str], head: str) -> str:
 
 
 def _split_trailers(message: str) -> tuple[list[str], list[str]]:
+    """The lines of a message, and those of its last block if it consists of trailers."""
     lines = message.strip().splitlines()
-    trailers = list(_trailers(lines))
-    return lines[: len(lines) - len(trailers)], trailers
-
-
-def _trailers(lines: Sequence[str]) -> Iterator[str]:
-    """The last block of lines, if it consists of trailers."""
     first = next((n for n in range(len(lines), 0, -1) if not lines[n - 1].strip()), len(lines))
-    block = lines[first:]
-    return iter(block if block and _TRAILER.match(block[0]) else ())
+    if first < len(lines) and _TRAILER.match(lines[first]):
+        return lines[:first], lines[first:]
+    return lines, []
 
 
 _TOLD = 160
@@ -209,7 +177,15 @@ def forward(home: Project, branch: str, to: str) -> str | None:
     now = head(home.repo)
     if now.branch == branch and is_same_commit(home.root, "HEAD", to):
         return None
-    return hindrance(home, branch, to) or _move_branch(home, to)
+    if why := hindrance(home, branch, to):
+        return why
+    match sync(home, ("merge", "--quiet", "--ff-only", to), quiet=True):
+        case Deny() as no:
+            return no.reason
+        case moved if moved.exit_code != 0:
+            return f"git would not fast-forward it: {shorten(moved.said, _TOLD, placeholder=' …')}"
+        case _:
+            return None
 
 
 def hindrance(home: Project, branch: str, to: str) -> str | None:
@@ -230,13 +206,3 @@ def hindrance(home: Project, branch: str, to: str) -> str | None:
     if is_held(home.repo.lock("operation")):
         return "another tdd command is at work in your checkout"
     return None
-
-
-def _move_branch(home: Project, to: str) -> str | None:
-    match sync(home, ("merge", "--quiet", "--ff-only", to), quiet=True):
-        case Deny() as no:
-            return no.reason
-        case moved if moved.exit_code != 0:
-            return f"git would not fast-forward it: {shorten(moved.said, _TOLD, placeholder=' …')}"
-        case _:
-            return None

@@ -5,27 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.paths import PathClass
+from verdigris.core.state import PassedStep, Red, WorktreeState
 from verdigris.core.value import value
+from verdigris.drivers.commits import flat
 from verdigris.drivers.edits import as_tree, shown_entries
 from verdigris.drivers.machine.open_machine import place
-from verdigris.drivers.step_records import flat
+from verdigris.models.roles import Role
+from verdigris.models.roles.context import Tree
 from verdigris.models.roles.teams import MACHINE
 from verdigris.storage.git import ask_users_git, users_git
 from verdigris.storage.lock import is_held
+from verdigris.storage.project import Project
 from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.storage.snapshots.trees import Trees
-
-if TYPE_CHECKING:
-    from verdigris.core.paths import PathClass
-    from verdigris.core.state import PassedStep, Red, WorktreeState
-    from verdigris.models.roles import Role
-    from verdigris.models.roles.context import Tree
-    from verdigris.storage.project import Project
-
 
 TESTER, CODER, REFACTORER = MACHINE.roles
 LOOKED_AT = 400
@@ -183,26 +180,18 @@ def position(made: Sequence[MachineCommit], passed: Sequence[PassedStep]) -> Pos
         following = TESTER if back else MACHINE.after(MACHINE.role(done.role))
         finding = done.why if back or done.outcome == UPHELD else ""
     tests = made[0].tests if made else ()
+    # The commits of the open round: if its test was sent back, that came after one of them.
+    round_ = {each.commit for each in takewhile(lambda each: each.role is TESTER, made)} if made else {""}
     return Position(
         step + 1,
         following,
         after,
         finding,
         tests,
-        _came_back(made, passed),
+        any(done.outcome == SENT_BACK and done.after in round_ for done in passed),
         made[0].concerns if made else (),
         tuple(sorted({point for each in made for point in each.points})),
     )
-
-
-def _came_back(made: Sequence[MachineCommit], passed: Sequence[PassedStep]) -> bool:
-    """Whether the test of the open round was sent back."""
-    round_ = {""} if not made else set()
-    for each in made:
-        if each.role is not TESTER:
-            break
-        round_.add(each.commit)
-    return any(done.outcome == SENT_BACK and done.after in round_ for done in passed)
 
 
 @value
@@ -229,6 +218,8 @@ def survey_machine(home: Project) -> MachineSurvey | None:
         return None
     now = position(made, here.machine.passed)
     newest = made[0] if made else None
+    # The reds that the tester left for the next role; other failures are not listed.
+    is_left = now.role is CODER or (now.role is TESTER and bool(now.finding))
     return MachineSurvey(
         now.step,
         now.role.name,
@@ -238,15 +229,8 @@ def survey_machine(home: Project) -> MachineSurvey | None:
         newest.commit if newest else "",
         newest.subject if newest else "",
         here.machine.stopped,
-        _reds_left(now, here),
+        tuple(red for red in here.reds.values() if is_left and flat(red.test_id) in now.tests),
     )
-
-
-def _reds_left(now: Position, here: WorktreeState) -> tuple[Red, ...]:
-    """The reds that the tester left for the next role; other failures are not listed."""
-    if now.role is REFACTORER or (now.role is TESTER and not now.finding):
-        return ()
-    return tuple(red for red in here.reds.values() if flat(red.test_id) in now.tests)
 
 
 def _working_place(home: Project) -> tuple[Path, WorktreeState]:

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import Actor
+from verdigris.core.settings import MachineSettings
 from verdigris.core.state import Phase
 from verdigris.drivers import private_worktree
+from verdigris.drivers.happenings import Watcher
 from verdigris.drivers.play import RoleRun, open_roles
 from verdigris.drivers.private_worktree import (
     Leftover,
@@ -30,6 +31,7 @@ from verdigris.drivers.private_worktree import (
 )
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
+from verdigris.models.roles import Role
 from verdigris.models.roles.context import as_text
 from verdigris.models.roles.teams import MACHINE
 from verdigris.storage import durable_files
@@ -41,27 +43,12 @@ from verdigris.storage.repository import Repository, head, in_progress
 from verdigris.turns.aside import lay_back
 from verdigris.turns.git import sync
 
-if TYPE_CHECKING:
-    from verdigris.core.settings import MachineSettings
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.roles import Role
-
-
 DRIVER, BRANCHES = "machine", "tdd-machine/"
 CLIENT = "machine"
 _BUSY = "a machine is at work in this worktree already"
 _LET_IT_END = "let it end, or stop it with Ctrl-C there; `tdd status` shows how far it is"
 _BUILDING = 180
 """Seconds for a compiler without a cache."""
-
-
-def prepare_private(home: Repository, branch: str) -> Path:
-    """Makes or finds the private worktree of the user's branch, and checks that it can follow that branch."""
-    root, ours = place(home, branch), f"{BRANCHES}{branch}"
-    if not is_made(root):
-        make_worktree(home, DRIVER, root, ours, ref(branch))
-    _move_along(home, root, ours, branch)
-    return root
 
 
 def place(home: Repository, branch: str) -> Path:
@@ -101,11 +88,6 @@ def is_taken_back(root: Path, theirs: str, ours: str) -> bool:
     return not frozenset(had).isdisjoint(ahead)
 
 
-def is_behind(root: Path, branch: str) -> bool:
-    """Whether the user's branch has commits that the worktree lacks."""
-    return not ancestor(root, ref(branch), "HEAD")
-
-
 def leftovers(root: Path) -> tuple[Leftover, ...]:
     """Lists what the machine left, and why some of it must stay; changes nothing."""
     return (*_branches(root), *_folder(root))
@@ -117,15 +99,11 @@ def _branches(root: Path) -> Iterator[Leftover]:
         branch, _, place = line.partition("\0")
         theirs = branch.removeprefix(BRANCHES)
         where = f" in {place}" if place else ""
-        what = f"the machine's branch {branch}{where}"
-        yield Leftover(what, _why_unsafe(root, branch, theirs, place), place, branch)
-
-
-def _why_unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
-    if not ancestor(root, ref(branch), ref(theirs)):
-        moves = f"`git merge --ff-only {branch}`, or `git branch -D {branch}`"
-        return f"{theirs} does not have its commits: {moves}"
-    return describe_changes(place) if place else ""
+        why = describe_changes(place) if place else ""
+        if not ancestor(root, ref(branch), ref(theirs)):
+            moves = f"`git merge --ff-only {branch}`, or `git branch -D {branch}`"
+            why = f"{theirs} does not have its commits: {moves}"
+        yield Leftover(f"the machine's branch {branch}{where}", why, place, branch)
 
 
 def _folder(root: Path) -> Iterator[Leftover]:
@@ -234,17 +212,13 @@ def _in_place(home: Project, settings: MachineSettings) -> Project:
     return _adapt_project(home, settings)
 
 
-def list_dirty(root: Path) -> list[str]:
-    """Files that differ from HEAD, untracked ones included, without our own."""
-    said = git(root, "status", "--porcelain", "-z", "--untracked-files=all").out
-    paths = (entry[3:] for entry in said.split("\0") if len(entry) > 3)  # noqa: PLR2004 - the status and a space
-    return [path for path in paths if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
-
-
 def _open_private_project(home: Project, settings: MachineSettings, branch: str) -> Project:
-    root = prepare_private(home.repo, branch)
+    root, ours = place(home.repo, branch), f"{BRANCHES}{branch}"
+    if not is_made(root):
+        make_worktree(home.repo, DRIVER, root, ours, ref(branch))
+    _move_along(home.repo, root, ours, branch)
     project = open_private(home, root, CLIENT, settings.share)
-    if is_behind(root, branch):
+    if not ancestor(root, ref(branch), "HEAD"):
         _follow(project, branch)
     return _adapt_project(adapt_stacks(home, project), settings)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import StepRefused
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
+from verdigris.drivers.commits import Proposal, Verified, summarise_red
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.happenings import Refused, YourTurn
 from verdigris.drivers.judges.implementor import judge_implemented, open_reds
@@ -17,18 +18,15 @@ from verdigris.drivers.judges.refactorer import judge_restructured, too_large
 from verdigris.drivers.judges.tester import judge_written_tests, test_texts_at
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER, Position
+from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.machine.step import Outcome, is_accepted, refuse_unfinished
 from verdigris.drivers.play import propose
-from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.teams import MACHINE
 from verdigris.turns import aside, refactor
 from verdigris.turns.aside import lay_back
 from verdigris.turns.claim import claim
-
-if TYPE_CHECKING:
-    from verdigris.drivers.machine.open_machine import Machine
 
 PATIENT = 1_000_000
 """So many strikes that a person's edits are never set aside."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
 from verdigris.drivers.budget import as_tokens
+from verdigris.drivers.commits import list_uncommitted
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.judges.implementor import open_reds
 from verdigris.drivers.judges.refactorer import find_untested_lines, why_unmeasured
 from verdigris.drivers.machine import history
-from verdigris.drivers.machine.commit import StepCommit, forward, hindrance, in_a_cycle, squash_cycle
+from verdigris.drivers.machine.commit import StepCommit, cycle_steps, forward, hindrance, squash_cycle
 from verdigris.drivers.machine.history import (
     CODER,
     NOTHING_RED,
@@ -21,7 +22,7 @@ from verdigris.drivers.machine.history import (
     Position,
     position,
 )
-from verdigris.drivers.machine.open_machine import Machine, list_dirty
+from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.machine.person import HumanStep, Person, Waiting
 from verdigris.drivers.machine.step import Outcome, notes_for, play_step, unshown_points
 from verdigris.drivers.play import REPLAY, UNPROVEN, Exhausted, RunEnd, find_unproven, play_out
@@ -31,6 +32,7 @@ from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.prompt import told_kata
 from verdigris.models.roles.teams import MACHINE
+from verdigris.storage.durable_files import TDD_FOLDER
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
 from verdigris.turns.completion import begin_session
@@ -60,7 +62,7 @@ class MachineRun:
         """Makes so many steps; continues an interrupted run unless another number is given."""
         with operation(self._machine.project):
             pass  # finishes first what a killed process left half done
-        self._squash(where(self._machine))
+        self._squash()
         self._follow()
         now = where(self._machine)
         known = self._machine.project.state().machine
@@ -129,24 +131,19 @@ class MachineRun:
         if open_ is not None:
             lay_back(machine.project, machine.project.workspace.snapshot(), "another step is on")
         human = machine.settings.player(now.role.name).human
-        if (changed := list_dirty(machine.project.root)) and not human:
+        uncommitted = (path for _, path in list_uncommitted(machine.project.root))
+        changed = [path for path in uncommitted if not path.startswith(f"{TDD_FOLDER}/")]
+        if changed and not human:
             if not machine.is_sandboxed:
                 raise UserError(
                     f"the tree has changes that are not committed: {changed[0]}",
                     hint="commit or stash them; or `sandbox: true`: the machine works in a tree of its own",
                 )
-            self._as_committed()
-        tree = self._start_tree() if human else machine.project.workspace.snapshot()
+            lay_back(machine.project, committed_tree(machine.project), "it belonged to no step")
+        tree = committed_tree(machine.project) if human else machine.project.workspace.snapshot()
         machine.project.record(
             StepBegun(step=now.step, role=now.role.name, commit=commit, tree=tree), sync=True
         )
-
-    def _as_committed(self) -> None:
-        """Sets aside changes in the private worktree that belong to no step."""
-        lay_back(self._machine.project, self._start_tree(), "it belonged to no step")
-
-    def _start_tree(self) -> str:
-        return committed_tree(self._machine.project)
 
     # -- how it ends --------------------------------------------------------------------------
 
@@ -160,14 +157,16 @@ class MachineRun:
             case RoleStop(say=Say.NOTHING_TO_DO):
                 self._record_passed(now, NOTHING_TO_DO, taken.reason)
             case RoleStop(say=Say.TEST_IS_RIGHT):
-                self._uphold(now, taken)
-            case RoleStop(say=Say.TEST_IS_WRONG) | Exhausted() if self._may_return(now):
+                self._close_bugs(now)
+                why = f"The tester looked at the test again and says that it is right: {taken.reason}"
+                self._record_passed(now, UPHELD, f"{why}\n{now.finding}")
+            case RoleStop(say=Say.TEST_IS_WRONG) | Exhausted() if now.role is CODER and not now.returned:
                 self._send_back(now, taken)
             case RoleStop():
                 return self._record_stop(now, taken.say.value, taken.reason)
             case Exhausted():
                 return self._record_stop(now, BLOCKED, taken.why)
-        self._squash(where(self._machine))
+        self._squash()
         self._follow()
         return None
 
@@ -196,21 +195,9 @@ class MachineRun:
         for bug in tuple(project.state().test_bugs):
             close_bug(project, bug)
 
-    def _uphold(self, now: Position, taken: RoleStop) -> None:
-        """The tester keeps its test: closes the report, and tells the implementor why."""
-        self._close_bugs(now)
-        why = f"The tester looked at the test again and says that it is right: {taken.reason}"
-        self._record_passed(now, UPHELD, f"{why}\n{now.finding}")
-
     def _record_passed(self, now: Position, outcome: str, why: str) -> None:
-        self._machine.project.record(
-            StepPassed(step=now.step, role=now.role.name, outcome=outcome, why=why, after=now.after),
-            sync=True,
-        )
-        self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, **as_tokens(self._cost)))
-
-    def _may_return(self, now: Position) -> bool:
-        return now.role is CODER and not now.returned
+        passed = StepPassed(step=now.step, role=now.role.name, outcome=outcome, why=why, after=now.after)
+        self._record_end(now, passed)
 
     def _send_back(self, now: Position, taken: RoleStop | Exhausted) -> None:
         """Reports a test-bug, which stays open until a revised test is red."""
@@ -226,23 +213,24 @@ class MachineRun:
         self._record_passed(now, SENT_BACK, why)
 
     def _record_stop(self, now: Position, outcome: str, why: str) -> RunEnd:
-        self._machine.project.record(
-            StepStopped(step=now.step, role=now.role.name, outcome=outcome, why=why), sync=True
-        )
-        self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, **as_tokens(self._cost)))
+        self._record_end(now, StepStopped(step=now.step, role=now.role.name, outcome=outcome, why=why))
         self._done = outcome == DONE
         return RunEnd(outcome, why)
 
-    def _squash(self, now: Position) -> None:
-        if self._machine.settings.squash != "cycle":
-            return
-        if (why := squash_cycle(self._machine, now)) is not None:
+    def _record_end(self, now: Position, ended: StepPassed | StepStopped) -> None:
+        self._machine.project.record(ended, sync=True)
+        tokens = as_tokens(self._cost)
+        self._machine.watch(StepEnded(now.step, now.role.name, ended.outcome, ended.why, **tokens))
+
+    def _squash(self) -> None:
+        squashes = self._machine.settings.squash == "cycle"
+        if squashes and (why := squash_cycle(self._machine, where(self._machine))) is not None:
             self._machine.watch(Noted(why))
 
     def _follow(self) -> None:
         """Lets the user's branch follow; notes each reason why it cannot once."""
         machine = self._machine
-        if not machine.is_sandboxed or (machine.settings.squash == "cycle" and in_a_cycle(machine)):
+        if not machine.is_sandboxed or (machine.settings.squash == "cycle" and cycle_steps(machine)):
             return
         ours = head(machine.project.repo).branch or ""
         why = forward(machine.home, machine.branch, ref(ours))

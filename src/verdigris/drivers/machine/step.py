@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import replace
+from verdigris.drivers.commits import Proposal, Verified, summarise_red
 from verdigris.drivers.edits import Bad, Seen, describe_reds, gather_material, read_standing
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
@@ -16,19 +17,15 @@ from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, TESTER, Position
+from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.play import Exhausted, Play
-from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles import feedback, read_prompts
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task
+from verdigris.storage.project import Project
 from verdigris.turns.aside import lay_back
-
-if TYPE_CHECKING:
-    from verdigris.drivers.machine.open_machine import Machine
-    from verdigris.models.roles.context import Material
-    from verdigris.storage.project import Project
-
 
 HOOK = "git commit"
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
 from verdigris.drivers.specs.markdown import (
+    Heading,
+    ListItem,
+    MarkdownPage,
+    TextLine,
     is_feature,
     list_items,
     read_feature,
@@ -21,9 +24,6 @@ from verdigris.drivers.specs.markdown import (
     split_lines,
     strip_emphasis,
 )
-
-if TYPE_CHECKING:
-    from verdigris.drivers.specs.markdown import Heading, ListItem, MarkdownPage, TextLine
 
 DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE = "draft", "active", "superseded", "deprecated", "stale"
 STATUSES = (DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE)

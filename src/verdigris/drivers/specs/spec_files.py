@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
 from verdigris.core.languages import facts_of
 from verdigris.core.value import value
 from verdigris.drivers.specs.delta import (
     DeltaEntry,
+    Requirement,
+    StaleScenario,
     apply_delta,
     changed_spec,
     is_delta,
@@ -31,10 +32,7 @@ from verdigris.drivers.specs.spec import ACTIVE, DEPRECATED, DRAFT, SUPERSEDED, 
 from verdigris.drivers.specs.spec_lint import SpecFault, base_path, lint_spec
 from verdigris.languages.tests import SCENARIO, LooseMark, ScenarioMark, read_scenario_marks
 from verdigris.storage.git import null_split, users_git
-
-if TYPE_CHECKING:
-    from verdigris.drivers.specs.delta import Requirement, StaleScenario
-    from verdigris.storage.repository import Repository
+from verdigris.storage.repository import Repository
 
 _RELATED = re.compile(r"related|links?|references|dependencies|parents?|supersedes", re.IGNORECASE)
 _TEMPLATES = Path(__file__).parent / "templates"

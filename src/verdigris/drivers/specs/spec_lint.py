@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from verdigris.core.value import value
-from verdigris.drivers.specs.delta import is_delta, level_body, read_delta, requirements, unread_headings
+from verdigris.drivers.specs.delta import (
+    DeltaEntry,
+    is_delta,
+    level_body,
+    read_delta,
+    requirements,
+    unread_headings,
+)
 from verdigris.drivers.specs.markdown import is_feature
 from verdigris.drivers.specs.spec import STATUSES, UNCLEAR, Scenario, Spec
-
-if TYPE_CHECKING:
-    from verdigris.drivers.specs.delta import DeltaEntry
 
 Level = Literal["error", "warning"]
 EXAMPLE = """\

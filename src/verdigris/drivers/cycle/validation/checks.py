@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import held_out_reds
 from verdigris.core.paths import PathClass
+from verdigris.core.report import Place
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.strength import TriedTest, find_stubs, try_strength
 from verdigris.drivers.cycle.validation.stub_runs import StubRuns
+from verdigris.execution.room import Layer
 from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.findings import TestFault, TestText
+from verdigris.languages.protocol import Language
 from verdigris.languages.registry import by_language, language_for
 from verdigris.languages.tests import is_made_by, written_tests
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from verdigris.core.report import Place
-    from verdigris.execution.room import Layer
-    from verdigris.languages.protocol import Language
 
 _SHARED = frozenset({"conftest", "helpers", "__init__"})
 """Names of test files that other tests use without an import, or by a part of their name."""
@@ -45,7 +42,16 @@ def validate_tests(
     read = _read_tests(project, tree, tests)
     once = tuple({(one.text.path, one.text.name): one for one in read}.values())
     literals = {(one.text.path, one.text.name): _literals(one) for one in once}
-    tried = [_tried_test(one, literals[one.text.path, one.text.name]) for one in read]
+    tried = [
+        TriedTest(
+            one.native,
+            one.place,
+            one.text.texts.get(one.text.path, ""),
+            one.body,
+            literals[one.text.path, one.text.name],
+        )
+        for one in read
+    ]
     stubs = find_stubs(project, tried, start, tree)
     runs = None if room is None else StubRuns(project, tree, room, tests, stubs.stubs)
     strength = try_strength(tried, stubs, runs)
@@ -108,10 +114,6 @@ def _literals(one: _CheckedTest) -> tuple[str, ...]:
     return () if one.language is None else one.language.validation.expected_literals(one.text)
 
 
-def _tried_test(one: _CheckedTest, literals: tuple[str, ...]) -> TriedTest:
-    return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), one.body, literals)
-
-
 # -- the text of a test ------------------------------------------------------------------------------------
 
 
@@ -153,7 +155,7 @@ def _find_unreached_assertions(
     for one in read:
         function = split_id(one.native).function
         name = f"{one.text.path}::{function}"
-        frames = [at for native, at in red.places.items() if _is_case(native, name)]
+        frames = [at for native, at in red.places.items() if native == name or native.startswith(f"{name}[")]
         failed = min((line for at in frames if (line := _line_in(one, at))), default=0)
         ran = runs.lines.get(one.text.path, frozenset())
         tracing = one.language.tracing() if one.language and ran else None
@@ -172,10 +174,6 @@ def _find_unreached_assertions(
 def _line_in(test: _CheckedTest, frames: Iterable[Place]) -> int:
     own = (frame.line for frame in frames if frame.path == test.text.path and frame.line >= test.line)
     return next(own, 0)
-
-
-def _is_case(native: str, test: str) -> bool:
-    return native == test or native.startswith(f"{test}[")
 
 
 def _check_mocks(project: Project, read: Sequence[_CheckedTest], tree: str) -> ValidationCheck:

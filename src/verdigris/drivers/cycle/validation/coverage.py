@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
+from verdigris.core.events import TestRun
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status, TestReport
+from verdigris.core.state import Cycle
 from verdigris.core.value import value
 from verdigris.core.verdict.redness import WHY_NOT
 from verdigris.drivers.cycle.validation import ValidationFinding
+from verdigris.drivers.specs.spec import Spec
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import ScenarioMark, ScenarioMarks, read_scenario_marks
+from verdigris.runners.protocol import Progress
+from verdigris.storage.project import Project
 from verdigris.turns.test import run_tests
-
-if TYPE_CHECKING:
-    from verdigris.core.events import TestRun
-    from verdigris.core.state import Cycle
-    from verdigris.drivers.specs.spec import Spec
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.project import Project
 
 VALID = "valid"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
@@ -30,13 +29,11 @@ from verdigris.drivers.cycle.settings import CycleSettings, load_cycle
 from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.checks import validate_tests
 from verdigris.drivers.cycle.validation.coverage import RedFacts, observe_reds
+from verdigris.runners.protocol import Progress
 from verdigris.storage import durable_files
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.turns.operation import operation
-
-if TYPE_CHECKING:
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.project import Project
 
 _ORDER = (PASS, CONCERNS, BLOCKER)
 HOLDOUT = f"{durable_files.TDD_FOLDER}/holdout"
@@ -63,7 +60,12 @@ def validate(
     if isinstance(seen, Deny):
         return seen
     natives = [one.native_id for one in seen.coverage.tests]
-    checks = validate_tests(project, natives, start=cycle.planned, before=_first_checks(seen))
+    wrong = tuple(ValidationFinding("red", "concern", "", what) for what in seen.changed)
+    before = (
+        ValidationCheck("coverage", (*seen.coverage.faults, *seen.coverage.concerns)),
+        ValidationCheck("red", wrong),
+    )
+    checks = validate_tests(project, natives, start=cycle.planned, before=before)
     return _conclude(project, cycle, settings, _ValidationOutcome(seen, checks, judged, held_out))
 
 
@@ -85,13 +87,6 @@ def _deny_validating(
         why = f"{changed[0]} changed since the tests were handed in."
         return Deny("cycle-validate", why, f"put {changed[0]} back, then `tdd cycle validate`")
     return deny_same(cycle, project.actor) if judged is not None else None
-
-
-def _first_checks(seen: RedFacts) -> tuple[ValidationCheck, ...]:
-    """Coverage of the scenarios and validity of each red."""
-    wrong = tuple(ValidationFinding("red", "concern", "", what) for what in seen.changed)
-    found = (*seen.coverage.faults, *seen.coverage.concerns)
-    return (ValidationCheck("coverage", found), ValidationCheck("red", wrong))
 
 
 # -- held-out tests ---------------------------------------------------------------------------

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.drivers.cycle.validation import ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.stub_runs import SECONDS, Assignment, StubRuns
+from verdigris.languages.findings import StubAnswer, StubBody
 from verdigris.languages.registry import by_language
-
-if TYPE_CHECKING:
-    from verdigris.languages.findings import StubAnswer, StubBody
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 NAME = "strength"
 MOST = 24

@@ -5,22 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.report import Place, Status, TestReport
+from verdigris.core.settings import Stack
 from verdigris.core.value import value
+from verdigris.execution.room import Layer
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
+from verdigris.languages.findings import StubAnswer, StubBody
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import language_for, language_named
 from verdigris.runners.protocol import RequestedRuns, TestRequest
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import Stack
-    from verdigris.execution.room import Layer
-    from verdigris.languages.findings import StubAnswer, StubBody
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 SECONDS = 60.0
 """The time limit of all runs together."""

@@ -99,16 +99,19 @@ def write_state(
         base = _base(root, name, place.branch, there)
         merged = merge_state(base, there, text) if there else None
         new = merged.text if merged else text
-        if new == there == base and _was_written(root, name):
+        if new == there == base and resolve(find_repository(root), f"{_LAST}/{name}"):
             return StateWritten(new, tuple(notes), _push(root, place, notes))
         blob = _ask(root, "hash-object", "-w", "--stdin", stdin=new)
-        made = _commit_file(root, old, name, blob, why)
+        tree = _write_tree(root, (_files(root, old) if old else {}) | {f"{name}.md": f"100644 {blob}"})
+        message = f"{why}\n\n{_MARK}: {name} {blob}"
+        made = _commit_tree(root, tree, (old,) if old else (), message)
         moved = _move(root, place.branch, made, old)
         if isinstance(moved, StateDeferred):
             return moved
         if moved:
             _ask(root, "update-ref", f"{_LAST}/{name}", blob)
-            notes += merged.notes if merged else _was_gone(name, place, base)
+            gone = [f"{name}.md was gone from {place.branch} and is written anew"] if base else []
+            notes += merged.notes if merged else gone
             push = _push(root, place, notes)
             return StateWritten(read_state(root, name, place.branch), tuple(notes), push)
     return StateDeferred(f"{place.branch} moved {_MOST} times while {name}.md was written")
@@ -138,14 +141,6 @@ def _find_mark(repo: Repository, name: str, branch: str) -> str:
         message = git(repo.root, "log", "-1", "--format=%B", f"--grep={pattern}", tip).out
     found = mark.search(message)
     return found[1] if found else ""
-
-
-def _was_written(root: Path, name: str) -> bool:
-    return resolve(find_repository(root), f"{_LAST}/{name}") is not None
-
-
-def _was_gone(name: str, place: MemoryPlace, base: str) -> tuple[str, ...]:
-    return (f"{name}.md was gone from {place.branch} and is written anew",) if base else ()
 
 
 # -- people's commits -------------------------------------------------------------------------
@@ -204,7 +199,9 @@ def _merge_commits(root: Path, branch: str, ours: str, theirs: str) -> tuple[str
 def _merge_blobs(
     root: Path, branch: str, path: str, blobs: tuple[str, str, str]
 ) -> tuple[str, tuple[str, ...]]:
-    base, remote, local = (_blob_text(root, one) for one in blobs)
+    base, remote, local = (
+        git(root, "cat-file", "blob", entry.partition(" ")[2]).out if entry else "" for entry in blobs
+    )
     if not blobs[0]:
         base = _base(root, path.removesuffix(".md"), branch, local)
     merged = merge_state(base, remote, local)
@@ -223,10 +220,6 @@ def _files(root: Path, commit: str) -> dict[str, str]:
     return found
 
 
-def _blob_text(root: Path, entry: str) -> str:
-    return git(root, "cat-file", "blob", entry.partition(" ")[2]).out if entry else ""
-
-
 def _write_tree(root: Path, files: Mapping[str, str]) -> str:
     if not any("/" in path for path in files):
         flat = "".join(f"{entry.replace(' ', ' blob ')}\t{path}\0" for path, entry in files.items())
@@ -239,12 +232,6 @@ def _write_tree(root: Path, files: Mapping[str, str]) -> str:
 
 
 # -- commits and pushes -----------------------------------------------------------------------
-
-
-def _commit_file(root: Path, old: str, name: str, blob: str, why: str) -> str:
-    files = _files(root, old) if old else {}
-    tree = _write_tree(root, files | {f"{name}.md": f"100644 {blob}"})
-    return _commit_tree(root, tree, (old,) if old else (), f"{why}\n\n{_MARK}: {name} {blob}")
 
 
 def _commit_tree(root: Path, tree: str, parents: tuple[str, ...], message: str) -> str:

@@ -12,18 +12,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.remote import Unreachable
 from verdigris.drivers.loop.ci.failure_signature import FailedTest, read_failures, signature_of
 from verdigris.drivers.loop.evaluation import command_room
+from verdigris.drivers.loop.events import CheckedByCi
 from verdigris.execution.process import Command, run
 from verdigris.execution.test_run import run_shell_in
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.events import CheckedByCi
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 GH = "gh"
 """The value of `loop: {ci: …}` for the checks of the remote."""
@@ -126,15 +124,11 @@ class GithubChecks:
             if not checks and passed >= min(_APPEARS, self.minutes * _MINUTE):
                 why = "the remote began no check for it; a push with a job's own token starts no workflow"
                 return Unreachable(f"{commit[:12]}: {why}")
-            if passed >= self.minutes * _MINUTE:
-                return self._judge_late(checks)
+            if passed >= self.minutes * _MINUTE:  # checks that failed are judged although others still run
+                failed = [one for one in checks if one.state not in _GOOD | _PENDING | _CUT]
+                return self._judge(failed) if failed else CiTimedOut()
             self.wait(_POLL[min(number, len(_POLL) - 1)])
         return CiTimedOut()
-
-    def _judge_late(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
-        """Judges the checks that failed, although others still run."""
-        failed = [one for one in checks if one.state not in _GOOD | _PENDING | _CUT]
-        return self._judge(failed) if failed else CiTimedOut()
 
     def _judge(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
         failed = [one for one in checks if one.state not in _GOOD | _CUT]
@@ -150,7 +144,15 @@ class GithubChecks:
         runs = self._call("run", "list", "--commit", commit, "--limit", "100", "--json", fields)
         if isinstance(runs, Unreachable):
             return runs
-        return (*_read_runs(runs), *self._list_others(commit, branch))
+        known = [
+            RemoteCheck(
+                str(one.get("name")),
+                str(one.get("conclusion") or "") if one.get("status") == "completed" else "pending",
+                str(one.get("databaseId") or ""),
+            )
+            for one in (runs if isinstance(runs, list) else ())
+        ]
+        return (*known, *self._list_others(commit, branch))
 
     def _list_others(self, commit: str, branch: str) -> Iterator[RemoteCheck]:
         """Checks of other services: only a pull request of exactly this commit lists them."""
@@ -182,13 +184,6 @@ class GithubChecks:
         done = run(Command((shutil.which(GH) or GH, *words), self.root, env), timeout=_CALL)
         said = os.fsdecode(done.output)
         return (None, f"it did not answer within {_CALL:g} s") if done.timed_out else (done.exit_code, said)
-
-
-def _read_runs(runs: Any) -> Iterator[RemoteCheck]:
-    for one in runs if isinstance(runs, list) else ():
-        ended = one.get("status") == "completed"
-        state = str(one.get("conclusion") or "") if ended else "pending"
-        yield RemoteCheck(str(one.get("name")), state, str(one.get("databaseId") or ""))
 
 
 # -- the next move -----------------------------------------------------------------------------

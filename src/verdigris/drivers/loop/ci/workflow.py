@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.settings import HUMAN, REPLAY
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.memory import BRANCH
+from verdigris.drivers.loop.program import Schedule
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.models.providers import endpoint_of
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.program import Schedule
 
 FOLDER = ".github/workflows"
 _TEMPLATE = Path(__file__).with_name("github.yml")

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError
-from verdigris.core.events import Committing, Event
+from verdigris.core.events import Event
+from verdigris.drivers.commits import announce, author_of, changed_paths, compose
 from verdigris.drivers.edits import accepted_suite, write_changes
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.discovery import find_crossings
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED, OpenIteration, ProgramState
+from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED, OpenIteration
+from verdigris.drivers.loop.iteration.phase_work import PhaseWork
 from verdigris.drivers.loop.measurement import EvaluationFailed, Measurement, MetricJudgement, judge_metric
+from verdigris.drivers.loop.open_program import OpenProgram
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.drivers.loop.tasks import DRIVER
-from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import find_repository, head, resolve
-from verdigris.turns.git import CommitIdentity, CommitRefused, commit, committed_tree, sync
+from verdigris.turns.git import CommitRefused, commit, committed_tree, sync
 
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.open_program import OpenProgram
-
-_SUBJECT = 72
 _ITERATION = "Autoloop-Iteration"
 
 
@@ -36,12 +32,7 @@ class OutOfReach(Exception):
     """A failure of infrastructure, not of the program: the run ends, and the next one goes on from here."""
 
 
-@dataclass(frozen=True)
-class CandidateCommit:
-    open: OpenProgram
-    state: ProgramState
-    now: OpenIteration
-
+class CandidateCommit(PhaseWork):
     # -- the commit ---------------------------------------------------------------------------
 
     @property
@@ -53,54 +44,38 @@ class CandidateCommit:
         """None: the commit is made. A refusal pauses the program: no role can mend a hook."""
         project = self.open.project
         tree = project.workspace.snapshot()
-        changed = (change.path for change in project.workspace.changes(committed_tree(project), tree))
-        paths = tuple(path for path in changed if not path.startswith(f"{durable_files.TDD_FOLDER}/"))
+        paths = changed_paths(project, committed_tree(project), tree)
         if not paths:
             passes = self.now.made is not None
-            return self._end_event(
-                *((ACCEPTED, ("the test passes already",)) if passes else (REJECTED, ("nothing changed",)))
+            return self.conclude(
+                *((ACCEPTED, "the test passes already") if passes else (REJECTED, "nothing changed"))
             )
         if crossed := find_crossings(project, self.now.tree, tree):
             why = f"something was written beyond the program's bounds: {crossed[0].reason}"
-            return e.ProgramPaused(program=self.open.name, reason=why, at=now_ms())
+            return self.pause(why)
         text = self.open.role_models.scrub(self._message(subject))
-        intent = Committing(
-            step=self.now.number,
-            role=DRIVER,
-            parent=head(project.repo).commit or "",
-            tree=tree,
-            message=project.workspace.blob(text.encode()),
-            paths=paths,
-            driver=DRIVER,
-        )
-        settings = self.open.settings
-        author = CommitIdentity(settings.author_name, settings.author_email)
         made = commit(
-            project, intent, author, hidden=self.open.role_models.scrub.variables, hooks=self.open.hooks
+            project,
+            announce(project, text, paths, step=self.now.number, role=DRIVER, driver=DRIVER),
+            author_of(self.open.settings),
+            hidden=self.open.role_models.scrub.variables,
+            hooks=self.open.hooks,
         )
         if isinstance(made, CommitRefused):
-            why = f"the commit was refused: {made.why}"
-            return e.ProgramPaused(
-                program=self.open.name, reason=self.open.role_models.scrub(why), at=now_ms()
-            )
+            return self.pause(f"the commit was refused: {made.why}")
         return None
 
     def _message(self, subject: str) -> str:
         made, now = self.now.made, self.now
         said = subject or (made.subject if made else "") or (now.refactor.improvement if now.refactor else "")
-        head_ = f"[Autoloop: {self.open.name}] Iteration {now.number}: {said}"
-        head_ = head_ if len(head_) <= _SUBJECT else f"{head_[: _SUBJECT - 1].rstrip()}…"
-        parts = [head_, made.rationale if made else now.refactor.why if now.refactor else ""]
+        parts = [made.rationale if made else now.refactor.why if now.refactor else ""]
         if now.pinned is not None:
             parts.append(f"Pins: {now.pinned.behaviour}\nSource: {now.pinned.source}")
         parts += [f"Run: {run}"] if (run := run_address()) else []
-        return "\n\n".join(filter(None, (*parts, "\n".join(self._trailers())))) + "\n"
-
-    def _trailers(self) -> Iterator[str]:
-        for test in self.now.pinned.tests if self.now.pinned else ():
-            yield f"TDD-Test: {' '.join(test.split())}"
-        yield f"Autoloop-Program: {self.open.name}"
-        yield f"{_ITERATION}: {self.now.number}"
+        tests = now.pinned.tests if now.pinned else ()
+        trailers = [("TDD-Test", test) for test in tests]
+        trailers += [("Autoloop-Program", self.open.name), (_ITERATION, str(now.number))]
+        return compose(f"[Autoloop: {self.open.name}] Iteration {now.number}: {said}", parts, trailers)
 
     # -- the metric ---------------------------------------------------------------------------
 
@@ -134,11 +109,7 @@ class CandidateCommit:
         if judged.completed and found is not None:
             reason = f"the target {program.target_metric:g} is met by {found.metric:g}"
             self.open.record(e.ProgramCompleted(program=self.open.name, reason=reason, at=now_ms()))
-        return self._end_event(ACCEPTED, tuple(filter(None, (judged.why, note, *self._reconcile()))))
-
-    def end(self, status: str, *notes: str) -> Event:
-        """Ends the iteration and leaves the commit for a person to look at."""
-        return self._end_event(status, notes)
+        return self.conclude(ACCEPTED, *filter(None, (judged.why, note, *self._reconcile())))
 
     def _reconcile(self) -> tuple[str, ...]:
         """Corrects the harness by the suite, and returns a note for each difference."""
@@ -166,31 +137,24 @@ class CandidateCommit:
         }
         if left and (refused := write_changes(project, left)) is not None:
             raise HarnessError(f"a test that was red cannot be put back: {refused.reasons[0]}")
-        return self._end_event(status, (why,))
+        return self.conclude(status, why)
 
-    def _end_event(self, status: str, notes: tuple[str, ...]) -> e.IterationEnded:
+    def conclude(self, status: str, *notes: str) -> e.IterationEnded:
+        """Ends the iteration; a commit that is not accepted is left for a person to look at."""
         now, measured = self.now, self.now.measured
         refactor, pinned = now.refactor, now.pinned
         accepted = status == ACCEPTED
         improvement = refactor.improvement if refactor else ""
-        revised = pinned.revisions[-1:] if pinned else ()
-        return e.IterationEnded(
-            program=self.open.name,
-            number=now.number,
-            status=status,
-            at=now_ms(),
+        revised = [f"test-revised: {why}" for why in pinned.revisions[-1:]] if pinned else []
+        improved = [f"refactor: {improvement}"] if improvement and pinned else []
+        phase = "refactor" if improvement else "green"
+        return replace(
+            self.end(status, phase, *notes, *revised, *improved),
             change=pinned.behaviour if pinned else improvement,
-            target=pinned.target if pinned else "",
-            phase="refactor" if improvement else "green",
             commit=(head(self.open.project.repo).commit or "") if accepted else "",
             metric=measured.metric if measured else None,
             previous=self.state.best.metric if self.state.best else None,
             new_tests=len(pinned.tests) if pinned and accepted and pinned.added == now.number else 0,
-            notes=(
-                *notes,
-                *(f"test-revised: {why}" for why in revised),
-                *([f"refactor: {improvement}"] if improvement and pinned else []),
-            ),
             lessons=(refactor.lesson,) if refactor and refactor.lesson else (),
             ci_attempts=sum(one.outcome == "failed" for one in now.ci),
             run=run_address(),
@@ -227,7 +191,7 @@ def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: st
         held_out=found.held_out,
         name=found.name,
         samples=found.samples,
-        said=open_.role_models.scrub(found.said),
+        said=found.said,
         noise=found.noise,
         base=open_.base,
         oracle=hash_oracle(project, base, program),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from verdigris.core.events import Event
+from verdigris.drivers.edits import Bad, Seen
 from verdigris.drivers.happenings import IterationBegan, Noted, PhaseBegan
 from verdigris.drivers.judges.refactorer import judge_refactoring
 from verdigris.drivers.loop import events as e
@@ -21,6 +22,7 @@ from verdigris.drivers.loop.ci.acceptance import (
     Accept,
     AskAgain,
     AskLater,
+    CiAnswer,
     CiFailed,
     Fix,
     GithubChecks,
@@ -29,7 +31,14 @@ from verdigris.drivers.loop.ci.acceptance import (
     follow_answer,
     outcome_of,
 )
-from verdigris.drivers.loop.history import CI_EXHAUSTED, LoopPhase, choose_iteration, next_phase
+from verdigris.drivers.loop.history import (
+    CI_EXHAUSTED,
+    LoopPhase,
+    OpenIteration,
+    ProgramState,
+    choose_iteration,
+    next_phase,
+)
 from verdigris.drivers.loop.iteration.candidate import CandidateCommit, OutOfReach
 from verdigris.drivers.loop.iteration.phase_work import PhaseWork, proposal_of
 from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
@@ -37,17 +46,10 @@ from verdigris.drivers.loop.open_program import OpenProgram, is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_count
 from verdigris.drivers.loop.tasks import REFACTORER
 from verdigris.drivers.play import Exhausted
+from verdigris.models.roles.check import EditPlan
 from verdigris.models.roles.prompt import clip, put_fences
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import head
-
-if TYPE_CHECKING:
-    from verdigris.core.events import Event
-    from verdigris.drivers.edits import Bad, Seen
-    from verdigris.drivers.loop.ci.acceptance import CiAnswer
-    from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.models.roles.check import EditPlan
-
 
 _OUTPUT = 1_500
 """Tokens of CI's output that a role is shown."""
@@ -72,7 +74,7 @@ class CiCheck(PhaseWork):
                 told = {known for one in self.state.iterations for known in one.notes}
                 return candidate.accept("" if note in told else note)
             case Pause(reason):
-                return candidate.end(CI_EXHAUSTED, reason)
+                return candidate.conclude(CI_EXHAUSTED, reason)
             case Fix(attempt) if isinstance(answer, CiFailed):
                 return self._mend(candidate, attempt, answer)
             case AskAgain(seconds):
@@ -124,7 +126,7 @@ class CiCheck(PhaseWork):
         got = self.take(play, LoopPhase.ACCEPT, taken=mend_event, note=note)
         if isinstance(got, Exhausted) or not isinstance(got, e.RefactorChosen) or not got.improvement:
             why = got.why if isinstance(got, Exhausted | e.RefactorChosen) else "a role stopped"
-            return candidate.end(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
+            return candidate.conclude(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
         play.tell_end("ci-fix")
         self.open.record(got)
         return candidate.commit(f"CI fix {attempt}: {got.improvement}") or candidate.evaluate()
@@ -169,7 +171,8 @@ class Iteration:
         self.open.watch(IterationBegan(self.open.name, begun.number, choice, target))
 
     def _play(self, state: ProgramState, now: OpenIteration) -> Event | None:
-        candidate = CandidateCommit(self.open, state, now)
+        work = (self.open, self.text, state, now)
+        candidate = CandidateCommit(*work)
         phase = next_phase(
             now,
             is_test_driven=self.open.found.is_test_driven,
@@ -177,7 +180,6 @@ class Iteration:
             attempts=self.open.settings.attempts,
         )
         self.open.watch(PhaseBegan(self.open.name, now.number, str(phase)))
-        work = (self.open, self.text, state, now)
         match phase:
             case LoopPhase.RED:
                 return Pinning(*work).pin()

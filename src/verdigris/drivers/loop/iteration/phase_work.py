@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from verdigris.core.events import Event
 from verdigris.core.fold import ACCEPTED
+from verdigris.core.state import Red
+from verdigris.drivers.commits import Proposal
 from verdigris.drivers.edits import Bad, Seen, forbid
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import ERROR, REJECTED, RETRIES, LoopPhase, attempts_left
+from verdigris.drivers.loop.history import (
+    ERROR,
+    REJECTED,
+    RETRIES,
+    Behaviour,
+    LoopPhase,
+    OpenIteration,
+    ProgramState,
+    attempts_left,
+)
+from verdigris.drivers.loop.open_program import OpenProgram
 from verdigris.drivers.loop.tasks import DRIVER, task_of
 from verdigris.drivers.play import Exhausted, Play, begin_step, read_proposal
-from verdigris.drivers.step_records import Proposal
+from verdigris.models.roles import Role
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.models.roles.context import Material
+from verdigris.models.roles.prompt import Task
 from verdigris.storage.log.log import now_ms
+from verdigris.storage.project import Project
 from verdigris.turns.aside import lay_back
-
-if TYPE_CHECKING:
-    from verdigris.core.events import Event
-    from verdigris.core.state import Red
-    from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
-    from verdigris.drivers.loop.open_program import OpenProgram
-    from verdigris.models.roles import Role
-    from verdigris.models.roles.context import Material
-    from verdigris.models.roles.prompt import Task
-    from verdigris.storage.project import Project
-
 
 EXHAUSTED, STOPPED = "not-accepted", "stopped"
 """The outcome of a step without an accepted attempt, and of one whose role stopped instead of editing."""
@@ -162,14 +166,12 @@ class PhaseWork:
         return extent(workspace.read_many(before, paths), workspace.read_many(after, paths)).lines
 
     def pause(self, reason: str) -> e.ProgramPaused:
-        return e.ProgramPaused(
-            program=self.open.name, reason=self.open.role_models.scrub(reason), at=now_ms()
-        )
+        return e.ProgramPaused(program=self.open.name, reason=reason, at=now_ms())
 
     def error(self, phase: str, why: str) -> e.IterationEnded:
         return self.end(ERROR, phase, why)
 
-    def end(self, status: str, phase: str, why: str, *, commit: str = "") -> e.IterationEnded:
+    def end(self, status: str, phase: str, *notes: str, commit: str = "") -> e.IterationEnded:
         return e.IterationEnded(
             program=self.open.name,
             number=self.now.number,
@@ -179,12 +181,13 @@ class PhaseWork:
             change=self.now.pinned.behaviour if self.now.pinned else "",
             phase=phase,
             commit=commit,
-            notes=(self.open.role_models.scrub(why),),
+            notes=notes,
         )
 
     def failure_event(self, attempt: int, reasons: tuple[str, ...]) -> e.GreenFailed:
-        told = tuple(map(self.open.role_models.scrub, reasons))
-        return e.GreenFailed(program=self.open.name, iteration=self.now.number, attempt=attempt, reasons=told)
+        return e.GreenFailed(
+            program=self.open.name, iteration=self.now.number, attempt=attempt, reasons=reasons
+        )
 
     def choice_event(
         self, tree: str, improvement: str = "", why: str = "", lesson: str = ""
@@ -194,8 +197,8 @@ class PhaseWork:
             iteration=self.now.number,
             tree=tree,
             improvement=improvement,
-            why=self.open.role_models.scrub(why),
-            lesson="" if is_report(lesson) else self.open.role_models.scrub(lesson),
+            why=why,
+            lesson="" if is_report(lesson) else lesson,
         )
 
 

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
+from verdigris.core.events import Event
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
+from verdigris.drivers.commits import flat
 from verdigris.drivers.edits import Bad, Seen, forbid
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, Behaviour, LoopPhase
+from verdigris.drivers.loop.iteration.candidate import CandidateCommit
 from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork, proposal_of
 from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
 from verdigris.drivers.play import Exhausted
-from verdigris.drivers.step_records import flat
 from verdigris.languages.tests import text_of_test
+from verdigris.models.roles.check import EditPlan
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import head
 from verdigris.turns.skip import skip_blocked
 from verdigris.turns.test import run_tests
 from verdigris.turns.test_bug import close_bug, report_bug
-
-if TYPE_CHECKING:
-    from verdigris.core.events import Event
-    from verdigris.drivers.loop.iteration.candidate import CandidateCommit
-    from verdigris.models.roles.check import EditPlan
 
 
 class Pinning(PhaseWork):
@@ -157,12 +154,11 @@ class Pinning(PhaseWork):
         before: str = "",
         after: str = "",
     ) -> e.TestRethought:
-        said = self.open.role_models.scrub(why)
         return e.TestRethought(
             program=self.open.name,
             iteration=self.now.number,
             tests=tests,
-            why=said,
+            why=why,
             tree=tree,
             before=before,
             after=after,

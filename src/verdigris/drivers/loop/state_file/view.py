@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.drivers.loop.events import IterationEnded
 from verdigris.drivers.loop.history import ACCEPTED, BLOCKED, CI_EXHAUSTED, ERROR, REJECTED, ProgramState
+from verdigris.drivers.loop.program import Program, as_number
 from verdigris.drivers.loop.state_file.harness import (
     MOST,
     collapse_harness,
@@ -37,10 +38,6 @@ from verdigris.drivers.loop.state_file.text import (
     with_machine_state,
     with_section,
 )
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.events import IterationEnded
-    from verdigris.drivers.loop.program import Program
 
 PRIORITIES, LESSONS = "current priorities", "lessons learned"
 FORECLOSED, DIRECTIONS, HISTORY = "foreclosed avenues", "future directions", "iteration history"
@@ -97,7 +94,7 @@ def read_count(text: str) -> int:
 def read_target(text: str, program: Program) -> float | None:
     """The metric that completes it: the row, which a person may edit, unless `program.md` changed since."""
     rows = read_machine_state(text)
-    row = _number(rows.get(_TARGET, ""))
+    row = as_number(rows.get(_TARGET, ""))
     if row is None or rows.get(_PROGRAMS_TARGET, "") != _show_number(program.target_metric):
         return program.target_metric
     return row
@@ -315,8 +312,3 @@ def _time(milliseconds: int) -> str:
 
 def _show_number(number: float | None) -> str:
     return "" if number is None else f"{number:.10g}"
-
-
-def _number(said: str) -> float | None:
-    found = _NUMBER.fullmatch(said.strip())
-    return float(found[0]) if found else None

@@ -7,7 +7,7 @@ import pytest
 from verdigris.core.report import Status
 from verdigris.core.state import Red
 from verdigris.drivers.machine.history import CODER, TESTER
-from verdigris.drivers.step_records import Proposal, Verified, message, style_subject, summarise_red
+from verdigris.drivers.commits import Proposal, Verified, message, style_subject, summarise_red
 
 PROPOSAL = Proposal(
     "test",
