@@ -6,8 +6,7 @@ import pytest
 
 from support.cli import Cli
 from verdigris.cli.demo import DemoScreen
-from verdigris.core.verdict import Kind
-from verdigris.drivers import demo as s
+from verdigris.drivers.demo import Scene
 
 COLOURS = {"✗ denied [": "1;33", "● red for": "1;31", "◆ hollow": "1;35", "✔ accepted: ": "1;32"}
 
@@ -55,10 +54,10 @@ def test_on_a_terminal_each_answer_has_a_colour_of_its_own(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setattr("time.sleep", lambda _: None)
     screen = DemoScreen()
-    screen.show(s.DeniedScene("red-first", "no", "yes"))
-    screen.show(s.RedScene("AssertionError"))
-    screen.show(s.JudgedScene(Kind.HOLLOW, "", ("why",)))
-    screen.show(s.JudgedScene(Kind.ACCEPTED, "test_a"))
+    screen.show(Scene("denied", "denied [red-first]"))
+    screen.show(Scene("red", "red for the right reason: AssertionError"))
+    screen.show(Scene("rejected", "hollow"))
+    screen.show(Scene("accepted", "accepted: test_a"))
     out = capsys.readouterr().out
     for sign, colour in COLOURS.items():
         assert f"\x1b[{colour}m  {sign}" in out, sign
@@ -70,10 +69,10 @@ def test_on_a_terminal_an_answer_waits_until_what_it_answers_is_read(monkeypatch
     monkeypatch.setattr("time.sleep", pauses.append)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     screen = DemoScreen()
-    screen.show(s.EditScene("a.py", ("+ x",)))
-    screen.show(s.DeniedScene("red-first", "no", "yes"))
-    screen.show(s.RedScene("AssertionError"))
-    screen.show(s.JudgedScene(Kind.ACCEPTED, "test_a"))
+    screen.show(Scene("edit", code=("+ x",)))
+    screen.show(Scene("denied", "denied [red-first]"))
+    screen.show(Scene("red", "red for the right reason: AssertionError"))
+    screen.show(Scene("accepted", "accepted: test_a"))
     assert pauses == [0.25, 0.4, 0.4, 0.5]
 
 
@@ -85,7 +84,7 @@ def test_a_terminal_is_plain_where_the_user_says_so(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, "1")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    DemoScreen().show(s.DeniedScene("red-first", "no", "yes"))
+    DemoScreen().show(Scene("denied", "denied [red-first]"))
     out = capsys.readouterr().out
     assert ("\x1b[1;33m  ✗ denied [red-first]\x1b[0m" in out, "\x1b" in out) == (coloured, coloured)
 
@@ -99,7 +98,7 @@ def test_each_act_but_the_first_waits_for_a_reader_where_there_is_one(
     for stdin, questions in ((False, []), (True, ["Enter: the next act"])):
         monkeypatch.setattr("sys.stdin.isatty", lambda there=stdin: there)
         screen = DemoScreen()
-        screen.show(s.Act("one"))
-        screen.show(s.Act("two"))
+        screen.show(Scene("act", "one"))
+        screen.show(Scene("act", "two"))
         assert asked == questions
     assert "── two" in capsys.readouterr().out

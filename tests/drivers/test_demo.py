@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +15,7 @@ from support.tools import why_not
 from verdigris.cli.demo import LANGUAGES
 from verdigris.core.errors import ToolMissing
 from verdigris.core.records import Actor
-from verdigris.drivers import demo as s
+from verdigris.drivers.demo import Scene, edit
 from verdigris.drivers.demo.play import (
     KATA_STEPS,
     KATA_TALK,
@@ -26,14 +26,9 @@ from verdigris.drivers.demo.play import (
     prepare,
     script_of,
 )
-from verdigris.drivers.happenings import Noted, Refused
+from verdigris.drivers.happenings import Happening, Noted, Refused
 from verdigris.languages.registry import readers
 from verdigris.models.recording import read_recording
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.drivers.happenings import Happening
 
 ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record leap-year shipping, in the folder tests"
 TOOLS = {"node": ("node", "--version"), "rust": ("cargo", "--version"), "go": ("go", "version")}
@@ -43,34 +38,21 @@ TOOLS = {"node": ("node", "--version"), "rust": ("cargo", "--version"), "go": ("
 class Listening:
     """A stage that only listens."""
 
-    scenes: list[s.Scene] = field(default_factory=list)
+    scenes: list[Scene] = field(default_factory=list)
 
-    def show(self, scene: s.Scene) -> None:
+    def show(self, scene: Scene) -> None:
         self.scenes.append(scene)
 
-    def heard(self) -> list[str]:
-        """The answers in the order in which they were given."""
-        return [answer for scene in self.scenes for answer in _answer(scene)]
+    def answers(self) -> list[str]:
+        """What was answered, in that order, without the details."""
+        answered = (s for s in self.scenes if s.kind in ANSWERS or s.text.startswith("claimed"))
+        return [scene.text.partition(":")[0] for scene in answered]
 
 
-def _answer(scene: s.Scene) -> list[str]:
-    match scene:
-        case s.DeniedScene():
-            return [scene.rule]
-        case s.RedScene():
-            return ["wrong red" if scene.wrong else "right red"]
-        case s.JudgedScene():
-            return [scene.kind.value]
-        case s.PlainRun():
-            return ["plain green" if scene.green else "plain red"]
-        case s.AllowedScene() if scene.text.startswith("claimed"):
-            return ["claimed"]
-        case _:
-            return []
-
-
-LAW = ["red-first", "red-passing"]
-TURN = ["claimed", "frozen-oracle", "regressed", "accepted"]
+ANSWERS = {"denied", "red", "wrong-red", "rejected", "accepted", "plain"}
+RED, WRONG_RED = "red for the right reason", "red, but not for the right reason"
+LAW = ["denied [red-first]", "denied [red-passing]"]
+TURN = ["claimed", "denied [frozen-oracle]", "regressed", "accepted"]
 
 
 def test_the_command_offers_every_language() -> None:
@@ -88,7 +70,7 @@ def test_each_law_is_met_and_the_turn_ends_in_an_acceptance(tmp_path: Path, lang
     if language == "go":
         lend_go(project)
     play(script, project, stage)
-    assert stage.heard() == [*LAW, "wrong red", "right red", *TURN]
+    assert stage.answers() == [*LAW, WRONG_RED, RED, *TURN]
     assert project.log.verify().whole
     assert (project.root / script.source).read_text() == script.good
 
@@ -98,13 +80,11 @@ def test_a_cheat_is_green_for_unittest_and_hollow_for_verdigris(tmp_path: Path) 
     script, stage = script_of("python"), Listening()
     project = prepare(script, tmp_path / "demo")
     play(script, project, stage)
-    cheat = ["right red", "claimed", "plain green", "hollow", "accepted"]
-    assert stage.heard() == [*LAW, "right red", *TURN, *cheat]
-    hollow = next(
-        scene for scene in stage.scenes if isinstance(scene, s.JudgedScene) and scene.kind == "hollow"
-    )
-    assert hollow.assertion == "self.assertEqual(calc.mul(3, 4), 12)"
-    assert "test_calc.py:14" in hollow.reasons[0]
+    cheat = [RED, "claimed", "plain unittest says green", "hollow", "accepted"]
+    assert stage.answers() == [*LAW, RED, *TURN, *cheat]
+    [hollow] = [scene for scene in stage.scenes if scene.text == "hollow"]
+    assert hollow.code == ("self.assertEqual(calc.mul(3, 4), 12)",)
+    assert "test_calc.py:14" in hollow.more[0]
 
 
 def test_the_python_play_asks_for_nothing_but_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +105,7 @@ def test_the_python_play_asks_for_nothing_but_an_interpreter(monkeypatch: pytest
     ids=["no blank lines", "a block", "a block that ends like the one before it", "a line that goes"],
 )
 def test_an_edit_shows_the_lines_that_differ(before: str, after: str, lines: tuple[str, ...]) -> None:
-    assert s.edit("a.py", before, after) == s.EditScene("a.py", lines)
+    assert edit(before, after) == Scene("edit", code=lines)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -134,7 +114,7 @@ def test_what_the_agent_writes_is_small(language: str) -> None:
         pytest.skip(why)
     script = script_of(language)
     before = script.files[script.source]
-    assert 2 <= len(s.edit(script.source, before, script.eager).lines) <= 6
+    assert 2 <= len(edit(before, script.eager).code) <= 6
 
 
 @pytest.mark.parametrize("language", TOOLS)

@@ -140,10 +140,10 @@ def test_what_is_traced_has_a_reader_of_its_lines(language: Language) -> None:
 def test_held_out_files_are_all_laid_down_and_each_is_asked_for(language: Language) -> None:
     code = [f"tests/{name}_test{language.facts.suffixes[0]}" for name in "ab"]
     held = dict.fromkeys([*code, "tests/data.json"], b"")
-    parcels = language.held_out.parcels(code, ["tests/data.json"], held)
-    assert {path for one in parcels for path in one.files} == set(held)
-    assert {path for one in parcels for path in one.asked} >= set(code)
-    assert set(language.held_out.dress(held, loads_modules=True)) >= set(held)
+    groups = language.held_out.groups(code, ["tests/data.json"], held)
+    assert {path for one in groups for path in one.files} == set(held)
+    assert {path for one in groups for path in one.asked} >= set(code)
+    assert set(language.held_out.empty_on_load(held, loads_modules=True)) >= set(held)
 
 
 @each

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from verdigris.models.failure import LONGEST, Meaning, ModelFailure, Refusal, meaning_of, message_of
 from verdigris.models.providers import Endpoint
-
-if TYPE_CHECKING:
-    from verdigris.models.request import Feature
+from verdigris.models.request import Feature
 
 ENDPOINT = Endpoint("openai:gpt-x", "gpt-x", "https://host/v1", "LLM_API_KEY")
 ALL: tuple[Feature, ...] = ("format", "stream_options", "temperature", "max_tokens", "tools", "stream")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -8,9 +8,6 @@ from verdigris.core.errors import StorageError, UserError
 from verdigris.models.protocol import Ask, Message, ModelReply, ToolCall, Usage
 from verdigris.models.providers import Scrubber
 from verdigris.models.recording import Recorder, read_recording
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "sk-recorded-0123456789"
 SCRUB = Scrubber(["LLM_API_KEY"], {"LLM_API_KEY": KEY})

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -8,9 +8,6 @@ from verdigris.core.errors import ModelMisused, ModelUnavailable
 from verdigris.models.protocol import Ask, Message, ModelReply
 from verdigris.models.providers import Scrubber
 from verdigris.models.recording import Recorder, Recording
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def ask(*texts: str, wants: str = "plan") -> Ask:

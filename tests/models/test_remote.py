@@ -4,8 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -34,9 +35,6 @@ from verdigris.models.failure import Patience
 from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec, Usage
 from verdigris.models.providers import endpoint_of
 from verdigris.models.remote import RemoteModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HELLO = Ask((Message("system", "You are brief."), Message("user", "Hello")))
 PLAN = Ask(HELLO.messages, {"type": "object"}, "plan")

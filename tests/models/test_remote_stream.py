@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from verdigris.models.client import AnswerStream
 from verdigris.models.protocol import ModelReply, ToolCall, Usage
-
-if TYPE_CHECKING:
-    from verdigris.models.client import AnswerStream
 
 
 def heard(*documents: dict[str, Any]) -> AnswerStream:

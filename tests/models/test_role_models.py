@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +9,6 @@ from verdigris.core.errors import ConfigError, ModelUnavailable, UserError
 from verdigris.core.settings import ModelSettings, Player
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.role_models import RoleModels
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HELLO = Ask((Message("user", "Hello"),))
 KEY = "sk-cast-0123456789"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from verdigris.models.recording import Recorded, Recorder, Recording
 from verdigris.models.remote import RemoteModel
 from verdigris.models.request import Abilities, prompt_text, request_of
 from verdigris.models.tool_calls import BadArguments, cancel_calls, read_arguments, sendable_calls
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EDIT = ToolSpec(
     "edit_file",

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from multiprocessing import Pipe
-from typing import TYPE_CHECKING, cast
+from multiprocessing.connection import Connection
+from typing import cast
 
-from verdigris.drivers.code.commands import QUIT, CommandAnswer
+from verdigris.drivers.code.commands import QUIT, CommandAnswer, Dialogue
 from verdigris.views.code import Cancel
 from verdigris.views.code_process import ScreenLink
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from multiprocessing.connection import Connection
-
-    from verdigris.drivers.code.commands import Dialogue
 
 
 class SlowDialogue:

@@ -2,29 +2,29 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.verdict import Kind
-from verdigris.drivers import demo as s
 from verdigris.drivers import happenings as w
+from verdigris.drivers.demo import Scene
 from verdigris.views.demo import LEGEND, Row, machine_rows, rows
 
 LONG = "a reason of many words that goes on " * 6
-SCENES: list[s.Scene] = [
-    s.Act("A title", LONG),
-    s.Wish(LONG),
-    s.EditScene("a.py", (f"+ {'x' * 200}",)),
-    s.CommandScene(f"tdd test {'word ' * 40}"),
-    s.DeniedScene("red-first", LONG, LONG),
-    s.RedScene(LONG, LONG, LONG),
-    s.RedScene(LONG),
-    s.JudgedScene(Kind.HOLLOW, "", (LONG, LONG), "assert x == 1"),
-    s.PlainRun("unittest", (LONG,), green=True),
-    s.Moral(LONG),
+SCENES = [
+    Scene("act", "A title", more=(LONG,)),
+    Scene("wish", LONG),
+    Scene("edit", code=(f"+ {'x' * 200}",)),
+    Scene("command", f"tdd test {'word ' * 40}"),
+    Scene("denied", "denied [red-first]", more=(LONG,)),
+    Scene("wrong-red", "red, but not for the right reason", more=(LONG, LONG), next=LONG),
+    Scene("red", LONG),
+    Scene("rejected", "hollow", ("assert x == 1",), (LONG,)),
+    Scene("plain", LONG),
+    Scene("moral", LONG),
 ]
+DENIED = Scene("denied", "denied [red-first]", more=("no",))
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: type(scene).__name__)
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.kind)
 @pytest.mark.parametrize("width", [40, 80])
-def test_no_line_is_wider_than_the_screen_and_no_word_is_broken(scene: s.Scene, width: int) -> None:
+def test_no_line_is_wider_than_the_screen_and_no_word_is_broken(scene: Scene, width: int) -> None:
     found = rows(scene, width)
     assert max(len(row.text) for row in found) <= width
     words = {word for row in found if row.tone not in {"code", "title", "red"} for word in row.text.split()}
@@ -32,10 +32,10 @@ def test_no_line_is_wider_than_the_screen_and_no_word_is_broken(scene: s.Scene, 
 
 
 def test_a_denial_a_right_red_and_both_kinds_of_verdict_look_different() -> None:
-    denied = rows(s.DeniedScene("red-first", "no", "yes"), 80)[0]
-    red = rows(s.RedScene("AssertionError"), 80)[0]
-    hollow = rows(s.JudgedScene(Kind.HOLLOW, "", ("why",)), 80)[0]
-    accepted = rows(s.JudgedScene(Kind.ACCEPTED, "test_a"), 80)[0]
+    denied = rows(DENIED, 80)[0]
+    red = rows(Scene("red", "red for the right reason: AssertionError"), 80)[0]
+    hollow = rows(Scene("rejected", "hollow", more=("why",)), 80)[0]
+    accepted = rows(Scene("accepted", "accepted: test_a"), 80)[0]
     assert denied == Row("  ✗ denied [red-first]", "denied")
     assert red == Row("  ● red for the right reason: AssertionError", "red")
     assert hollow == Row("  ◆ hollow", "rejected")
@@ -44,7 +44,9 @@ def test_a_denial_a_right_red_and_both_kinds_of_verdict_look_different() -> None
 
 
 def test_a_red_for_the_wrong_reason_says_so_and_what_to_do() -> None:
-    found = rows(s.RedScene("ImportError: x", "an import failed", "declare it"), 80)
+    more = ("ImportError: x", "an import failed")
+    wrong = Scene("wrong-red", "red, but not for the right reason", more=more, next="declare it")
+    found = rows(wrong, 80)
     assert [row.text for row in found] == [
         "  ✗ red, but not for the right reason",
         "    ImportError: x",
@@ -54,12 +56,12 @@ def test_a_red_for_the_wrong_reason_says_so_and_what_to_do() -> None:
 
 
 def test_the_assertion_that_proves_nothing_is_quoted() -> None:
-    found = rows(s.JudgedScene(Kind.HOLLOW, "", ("t.py:3: 1 → 2",), "assert x == 1"), 80)
+    found = rows(Scene("rejected", "hollow", ("assert x == 1",), ("t.py:3: 1 → 2",)), 80)
     assert [row.text for row in found[1:]] == ["    │ assert x == 1", "    t.py:3: 1 → 2"]
 
 
 def test_control_characters_of_a_failure_do_not_reach_the_terminal() -> None:
-    assert "\x1b" not in "".join(row.text for row in rows(s.RedScene("\x1b[2J boom"), 80))
+    assert "\x1b" not in "".join(row.text for row in rows(Scene("red", "\x1b[2J boom"), 80))
 
 
 DIFF = "--- /dev/null\n+++ b/leap.py\n@@ -0,0 +1 @@\n+def is_leap(year):\n+\n+    return None\n"

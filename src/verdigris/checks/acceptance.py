@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from verdigris.checks.observation import Candidate
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
-    from verdigris.languages.findings import Parcel
+    from verdigris.languages.findings import HeldGroup
     from verdigris.storage.project import Project
 
 
@@ -87,7 +87,7 @@ class _HeldRuns:
         self.project, self.state, self.worktree, self.room = project, state, worktree, room
         self.limit = time_limit(project, state)
         self.texts = {path: self._text(path) for path in state.held_out}
-        self.passed: dict[Parcel, tuple[str, ...]] = {}
+        self.passed: dict[HeldGroup, tuple[str, ...]] = {}
 
     def passing_tests(self, tree: str, edited: Sequence[str]) -> frozenset[str] | None:
         """The held-out tests that pass where `edited` is as in `tree`; None when all do."""
@@ -104,44 +104,44 @@ class _HeldRuns:
         if not self.project.settings.liveness or self.room is None:
             return True
         return not any(
-            self._traced_hollow(stack, parcel)
+            self._traced_hollow(stack, group)
             if language_named(stack.language).traces
-            else self._hollow(stack, parcel)
-            for stack, parcel in self._parcels()
-            if self.passed.get(parcel)
+            else self._hollow(stack, group)
+            for stack, group in self._groups()
+            if self.passed.get(group)
         )
 
-    def _hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
-        texts = {path: self.texts[path] for path in parcel.files}
-        held = Held(texts, partial(_dress, stack), parcel.withheld)
-        tests = OpposedTests(self.worktree, self.passed[parcel], held=held)
+    def _hollow(self, stack: Stack, group: HeldGroup) -> tuple[str, ...]:
+        texts = {path: self.texts[path] for path in group.files}
+        held = Held(texts, partial(_empty_on_load, stack), group.withheld)
+        tests = OpposedTests(self.worktree, self.passed[group], held=held)
         return oppose(self.project, stack, tests, self.room).hollow
 
-    def _traced_hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
+    def _traced_hollow(self, stack: Stack, group: HeldGroup) -> tuple[str, ...]:
         tests = traced_tests(self.project, self.worktree)
-        tests |= {path: self.texts[path].decode("utf-8", "replace") for path in parcel.asked}
-        request = LivenessRequest(tests, self.passed[parcel], withheld=parcel.withheld)
-        layer = self._layer(stack, parcel, self.worktree)
+        tests |= {path: self.texts[path].decode("utf-8", "replace") for path in group.asked}
+        request = LivenessRequest(tests, self.passed[group], withheld=group.withheld)
+        layer = self._layer(stack, group, self.worktree)
         return LiveRuns(self.project, stack, request, layer, nullcontext).try_all().hollow
 
     def _apart(self, tree: str, edited: Sequence[str]) -> TestReport:
         """Runs without a file that the code under test could read, where the language allows it."""
         base = self.project.workspace.graft(self.worktree, tree, edited) if edited else self.worktree
         reports = []
-        for stack, parcel in self._parcels():
+        for stack, group in self._groups():
             report = run_request(
                 self.project,
                 stack,
-                TestRequest(parcel.asked, timeout=self.limit, sources=(), withheld=parcel.withheld),
-                layer=self._layer(stack, parcel, base),
+                TestRequest(group.asked, timeout=self.limit, sources=(), withheld=group.withheld),
+                layer=self._layer(stack, group, base),
             )
             mine = [r for r in report.results if r.status is Status.PASS]
-            self.passed[parcel] = tuple(r.native_id for r in mine)
+            self.passed[group] = tuple(r.native_id for r in mine)
             reports.append(report)
         return merge_reports(reports) if reports else self._in_place(tree, edited)
 
-    def _layer(self, stack: Stack, parcel: Parcel, base: str) -> Layer:
-        texts = _dress(stack, {path: self.texts[path] for path in parcel.files})
+    def _layer(self, stack: Stack, group: HeldGroup, base: str) -> Layer:
+        texts = _empty_on_load(stack, {path: self.texts[path] for path in group.files})
         contents = {path: (self._mode(path), data) for path, data in texts.items()}
         laid = Layer(self.project.workspace.compose(base, contents), self.worktree)
         return layer_beside(laid, self.room) or laid
@@ -156,12 +156,12 @@ class _HeldRuns:
                 layer=layer_beside(layer, self.room),
             )
 
-    def _parcels(self) -> Iterator[tuple[Stack, Parcel]]:
+    def _groups(self) -> Iterator[tuple[Stack, HeldGroup]]:
         by: dict[Stack, dict[str, bytes]] = {}
         for path, data in self.texts.items():
             by.setdefault(stack_of(self.project.settings.stacks, path), {})[path] = data
         for stack, texts in by.items():
-            yield from ((stack, parcel) for parcel in parcels(stack, texts))
+            yield from ((stack, group) for group in groups(stack, texts))
 
     def _text(self, path: str) -> bytes:
         return self.project.workspace.blob_bytes(self.state.held_out[path].partition(" ")[2]) or b""
@@ -170,16 +170,16 @@ class _HeldRuns:
         return self.state.held_out.get(path, FILE).partition(" ")[0]
 
 
-def parcels(stack: Stack, held: Mapping[str, bytes]) -> list[Parcel]:
+def groups(stack: Stack, held: Mapping[str, bytes]) -> list[HeldGroup]:
     """`held`: by path; what is no code of the stack's language is data that the tests may need."""
     code = [path for path in held if language_of(path) == stack.language]
     data = [path for path in held if path not in code]
-    return language_named(stack.language).held_out.parcels(code, data, held)
+    return language_named(stack.language).held_out.groups(code, data, held)
 
 
-def _dress(stack: Stack, texts: Mapping[str, bytes]) -> dict[str, bytes]:
+def _empty_on_load(stack: Stack, texts: Mapping[str, bytes]) -> dict[str, bytes]:
     language, runner = language_named(stack.language), kind_of(stack.runner)
-    return language.held_out.dress(texts, loads_modules=runner.loads_modules)
+    return language.held_out.empty_on_load(texts, loads_modules=runner.loads_modules)
 
 
 def with_held_out(project: Project, state: WorktreeState, tree: str, paths: Sequence[str]) -> str:

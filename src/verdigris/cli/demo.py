@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.records import Actor
-    from verdigris.drivers.demo import Act, Scene
+    from verdigris.drivers.demo import Scene, SceneKind
     from verdigris.drivers.happenings import Happening, RunEnded, Watcher
     from verdigris.views.demo import Row, Tone
 
@@ -38,13 +38,15 @@ _COLOURS: dict[Tone, str] = {
 }
 """None of the four answers shares a colour with another, nor with the code."""
 _WIDEST = 80
-_PAUSES: dict[str, float] = {
-    "EditScene": 0.25,
-    "DeniedScene": 0.4,
-    "RedScene": 0.4,
-    "PlainRun": 0.6,
-    "JudgedScene": 0.5,
-    "Moral": 1.2,
+_PAUSES: dict[SceneKind, float] = {
+    "edit": 0.25,
+    "denied": 0.4,
+    "red": 0.4,
+    "wrong-red": 0.4,
+    "plain": 0.6,
+    "rejected": 0.5,
+    "accepted": 0.5,
+    "moral": 1.2,
 }
 """By kind of scene, in seconds, on a terminal only: to see what is written before the answer comes."""
 _SLOW = 18.0
@@ -71,7 +73,7 @@ def command(lang: str) -> int:
 
     With --lang the play is in JavaScript (node), Rust or Go, by the tool that is on PATH.
     """
-    from verdigris.drivers.demo import Act
+    from verdigris.drivers.demo import Scene
     from verdigris.drivers.demo.play import play, prepare, script_of
 
     script = script_of(lang)
@@ -89,7 +91,7 @@ def command(lang: str) -> int:
             ("A machine builds a kata", _KATA, build_kata),
             ("A spec becomes evidence", _SPEC, build_spec),
         ):
-            root, whole = _show_replay(screen, Act(title, about), build)
+            root, whole = _show_replay(screen, Scene("act", title, more=(about,)), build)
             done, roots = done and whole, [*roots, root]
         show([Line(_EVIDENCE)])
     logs = "the logs are intact" if done else "a log is damaged, or something was not accepted"
@@ -113,14 +115,13 @@ class DemoScreen:
         sys.stdout.write("   ".join(self._colour(text, tone) for text, tone in LEGEND) + "\n")
 
     def show(self, scene: Scene) -> None:
-        from verdigris.drivers.demo import Act
         from verdigris.views.demo import rows
 
-        if isinstance(scene, Act):
+        if scene.kind == "act":
             self._wait_for_reader()
         self._write(rows(scene, self._width))
         if self._live and time.monotonic() - self._began < _SLOW:
-            time.sleep(_PAUSES.get(type(scene).__name__, 0.0))
+            time.sleep(_PAUSES.get(scene.kind, 0.0))
 
     def _wait_for_reader(self) -> None:
         """Before each act but the first: an act fits a screen, and is read before the next one comes."""
@@ -144,7 +145,7 @@ class DemoScreen:
 
 
 def _show_replay(
-    screen: DemoScreen, act: Act, build: Callable[[Path, Actor, Watcher], RunEnded]
+    screen: DemoScreen, act: Scene, build: Callable[[Path, Actor, Watcher], RunEnded]
 ) -> tuple[Path, bool]:
     """The folder that it was played in, and whether all went well."""
     import tempfile

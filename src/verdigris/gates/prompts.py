@@ -48,7 +48,7 @@ def first_line(prompt: str) -> str:
     return prompt.strip().split("\n", 1)[0].strip().replace("\t", " ")
 
 
-def words_of(prompt: str) -> list[str] | None:
+def command_in(prompt: str) -> list[str] | None:
     """The words behind `tdd` in the first line; None if the line is not exactly one of these commands."""
     if (line := _COMMAND.fullmatch(first_line(prompt))) is None:
         return None
@@ -79,7 +79,7 @@ def _is_command(verb: str, rest: str, words: Sequence[str]) -> bool:
 
 
 def is_a_persons(text: str) -> bool:
-    return words_of(text) is not None
+    return command_in(text) is not None
 
 
 def _about_prose(prompt: str) -> str:
@@ -250,7 +250,7 @@ def prompt(project: Project, call: HookCall) -> Reply:
     """Carries out a command in the first line; if more lines follow, the prompt goes on to the model."""
     note_session(str(project.repo.private), call.session, process_in(os.environ))
     begin_session(project, call.session)
-    words = words_of(call.prompt)
+    words = command_in(call.prompt)
     if words is None:
         return Reply(text=describe_standing(project), note=_about_prose(call.prompt))
     if call.nested:

@@ -165,7 +165,7 @@ class WrittenTest:
 
 
 @value
-class Parcel:
+class HeldGroup:
     """Held-out files that are put into the tree together."""
 
     asked: tuple[str, ...]

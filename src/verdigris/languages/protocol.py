@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (
         Concern,
+        HeldGroup,
         IdMark,
         Importable,
         Imported,
         MeasuredFault,
         Mutated,
-        Parcel,
         ReadMany,
         SourceChange,
         StackFacts,
@@ -151,7 +151,7 @@ class TestIds(Part):
         return self.native_id(path, mark, "")
 
     def makes(self, written: str, reported: str) -> bool:
-        """Whether a run reports the written test under the reported name; both without their file."""
+        """Whether a run calls the test `written` by the name `reported`; neither name has the file in it."""
         return written == reported
 
     def encloses(self, written: str, reported: str) -> bool:
@@ -400,12 +400,12 @@ class Validation(Part):
 class HeldOut(Part):
     """Puts held-out tests into a tree."""
 
-    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
+    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:
         """Groups the held-out files that are put into the tree together; `data`: those that are no code."""
-        return [findings.Parcel(tuple(held), tuple(held))]
+        return [findings.HeldGroup(tuple(held), tuple(held))]
 
-    def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
-        """Returns the held-out texts with the code by which each empties its own file once it is loaded.
+    def empty_on_load(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
+        """Adds code to each held-out text that empties its file when it is loaded, so source cannot read it.
 
         `loads_modules`: the runner may load an ES module, whatever the form of a test.
         """

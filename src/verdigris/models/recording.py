@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ModelMisused, ModelUnavailable, UserError
+from verdigris.core.records import from_json
 from verdigris.core.value import value
-from verdigris.models.protocol import Ask, Message, Model, ModelReply, ToolCall, Usage
+from verdigris.models.protocol import Ask, Message, Model, ModelReply
 from verdigris.models.request import prompt_text
 from verdigris.storage.durable_files import append_line, read_lines
 
@@ -60,7 +61,7 @@ class Recorder:
             read_recording(path)  # nothing is appended to a file that is not ours
 
     def append(self, place: str, number: int, ask: Ask, reply: ModelReply) -> None:
-        document = {"place": place, "number": number, "asked": _digest_ask(ask), "reply": _reply(reply)}
+        document = {"place": place, "number": number, "asked": vars(digest_ask(ask)), "reply": _reply(reply)}
         append_line(self.path, self._scrub.document(document), header=HEADER)
 
 
@@ -90,48 +91,18 @@ def read_recording(path: Path) -> Mapping[str, tuple[Exchange, ...]]:
         try:
             taken = places.setdefault(document["place"], [])
             del taken[document["number"] - 1 :]
-            taken.append(Exchange(_read_asked(document["asked"]), _read_reply(document["reply"])))
-        except (KeyError, TypeError) as error:
+            taken.append(from_json(Exchange, {"asked": document["asked"], "reply": document["reply"]}))
+        except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"line {number} of the recording {path} cannot be read: {error!r}", hint=hint
             ) from None
     return {place: tuple(taken) for place, taken in places.items()}
 
 
-def _digest_ask(ask: Ask) -> dict[str, Any]:
-    asked = digest_ask(ask)
-    return {"wants": asked.wants, "messages": asked.messages}
-
-
 def _reply(reply: ModelReply) -> dict[str, Any]:
-    usage = reply.usage
-    return {
-        "text": reply.text,
-        "calls": [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls],
-        "usage": {
-            "prompt": usage.prompt,
-            "cached": usage.cached,
-            "completion": usage.completion,
-            "estimated": usage.estimated,
-            "cache_known": usage.cache_known,
-        },
-        "finish": reply.finish,
-        "model": reply.model,
-    }
-
-
-def _read_asked(document: Mapping[str, Any]) -> AskDigest:
-    return AskDigest(document["wants"], tuple((role, digest) for role, digest in document["messages"]))
-
-
-def _read_reply(document: Mapping[str, Any]) -> ModelReply:
-    return ModelReply(
-        document["text"],
-        tuple(ToolCall(**call) for call in document["calls"]),
-        Usage(**document["usage"]),
-        document["finish"],
-        document["model"],
-    )
+    """Every field but the number of tries, those with a default too."""
+    fields = {name: field for name, field in vars(reply).items() if name != "tries"}
+    return fields | {"calls": [vars(call) for call in reply.calls], "usage": vars(reply.usage)}
 
 
 class Recording:

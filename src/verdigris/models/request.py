@@ -39,14 +39,17 @@ class Abilities:
 
 
 def request_of(endpoint: Endpoint, ask: Ask, abilities: Abilities) -> dict[str, Any]:
-    request: dict[str, Any] = {"model": endpoint.model, "messages": [_message(each) for each in ask.messages]}
+    request: dict[str, Any] = {
+        "model": endpoint.model,
+        "messages": [sent_message(each) for each in ask.messages],
+    }
     if endpoint.max_tokens is not None and abilities.limits:
         request[abilities.limits[0]] = endpoint.max_tokens
     if ask.schema is not None and abilities.formats:
         request["response_format"] = _format(ask, abilities.formats[0])
     optional: dict[Feature, Any] = {
         "temperature": endpoint.temperature,
-        "tools": [_tool(each) for each in _sorted_tools(ask)] or None,
+        "tools": list(map(sent_tool, _sorted_tools(ask))) or None,
         "stream": True,
         "stream_options": None if "stream" in abilities.refused else {"include_usage": True},
     }
@@ -77,7 +80,8 @@ def _format(ask: Ask, kind: str) -> dict[str, Any]:
     return {"type": kind, "json_schema": {"name": ask.schema_name, "schema": ask.schema, "strict": True}}
 
 
-def _message(message: Message) -> dict[str, Any]:
+def sent_message(message: Message) -> dict[str, Any]:
+    """The message as the servers' interface has it."""
     sent: dict[str, Any] = {"role": message.role, "content": _sendable(message.content)}
     if message.calls:
         sent["tool_calls"] = [_call(each) for each in message.calls]
@@ -100,7 +104,8 @@ def _sorted_tools(ask: Ask) -> list[ToolSpec]:
     return sorted(ask.tools, key=lambda tool: tool.name)
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
+def sent_tool(tool: ToolSpec) -> dict[str, Any]:
+    """The tool as the servers' interface describes functions."""
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 

@@ -5,17 +5,28 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
-from verdigris.core.verdict import Kind
-from verdigris.drivers import demo as s
 from verdigris.drivers import happenings as w
 from verdigris.views.lines import count_of, make_visible
 from verdigris.views.run import changed_lines
 
+if TYPE_CHECKING:
+    from verdigris.drivers.demo import Scene, SceneKind
+
 Tone = Literal["title", "wish", "code", "command", "denied", "red", "rejected", "accepted", "quiet", "plain"]
-_SIGNS: dict[Tone, str] = {"denied": "✗", "red": "●", "rejected": "◆", "accepted": "✔"}
+_SIGNS: dict[SceneKind, tuple[str, Tone]] = {
+    "command": ("$", "command"),
+    "quiet": ("·", "quiet"),
+    "plain": ("·", "wish"),
+    "moral": ("→", "wish"),
+    "denied": ("✗", "denied"),
+    "wrong-red": ("✗", "denied"),
+    "red": ("●", "red"),
+    "rejected": ("◆", "rejected"),
+    "accepted": ("✔", "accepted"),
+}
 MARGIN = "  "
 _DEEPER = MARGIN * 2
 _MOST_CODE = 8
@@ -36,56 +47,27 @@ LEGEND: tuple[tuple[str, Tone], ...] = (
 )
 
 
-def rows(scene: s.Scene, width: int) -> list[Row]:
+def rows(scene: Scene, width: int) -> list[Row]:
     """The rows of a scene, wrapped at words; code is cut at the screen's width."""
     return [part for row in _rows(scene, width) for part in _fit_row(row, width)]
 
 
-def _rows(scene: s.Scene, width: int) -> Iterator[Row]:
-    match scene:
-        case s.Act():
-            yield from (Row(""), Row(f"── {scene.title} ".ljust(width, "─"), "title"))
-            if scene.about:
-                yield Row(scene.about)
-        case s.Wish():
+def _rows(scene: Scene, width: int) -> Iterator[Row]:
+    match scene.kind:
+        case "act":
+            yield from (Row(""), Row(f"── {scene.text} ".ljust(width, "─"), "title"))
+            yield from map(Row, scene.more)
+        case "wish":
             yield Row(scene.text, "wish")
-        case s.EditScene():
-            written = [line for line in scene.lines if line.startswith("+")]
-            yield from (Row(f"{MARGIN}│ {line}", "code") for line in (written or scene.lines)[:_MOST_CODE])
-        case s.CommandScene():
-            yield Row(f"{MARGIN}$ {scene.text}", "command")
-        case s.AllowedScene() | s.Passing():
-            yield Row(f"{MARGIN}· {scene.text}", "quiet")
-        case s.DeniedScene():
-            yield _sign_row("denied", f"denied [{scene.rule}]")
-            yield Row(f"{_DEEPER}{scene.reason}")
-        case s.RedScene():
-            yield from _red_scene(scene)
-        case s.PlainRun():
-            says = "green" if scene.green else "red"
-            yield Row(f"{MARGIN}· plain {scene.tool} says {says}: {' '.join(scene.output[-1:])}", "wish")
-        case s.Moral():
-            yield Row(f"{MARGIN}→ {scene.text}", "wish")
-        case s.JudgedScene():
-            yield from _verdict_rows(scene)
-
-
-def _red_scene(scene: s.RedScene) -> Iterator[Row]:
-    if scene.wrong:
-        yield _sign_row("denied", "red, but not for the right reason")
-        yield from (Row(f"{_DEEPER}{text}") for text in (scene.failure, scene.wrong) if text)
-        yield Row(f"{_DEEPER}next: {scene.next}", "quiet")
-    else:
-        yield _red_row(scene.failure)
-
-
-def _verdict_rows(scene: s.JudgedScene) -> Iterator[Row]:
-    accepted = scene.kind is Kind.ACCEPTED
-    said = f"accepted: {scene.what}" if accepted else f"{scene.kind}"
-    yield _sign_row("accepted" if accepted else "rejected", said)
-    if scene.assertion:
-        yield Row(f"{_DEEPER}│ {scene.assertion}", "code")
-    yield from (Row(f"{_DEEPER}{reason}") for reason in scene.reasons[:1])
+        case "edit":
+            written = [line for line in scene.code if line.startswith("+")]
+            yield from (Row(f"{MARGIN}│ {line}", "code") for line in (written or scene.code)[:_MOST_CODE])
+        case kind:
+            yield _sign_row(kind, scene.text)
+            yield from (Row(f"{_DEEPER}│ {line}", "code") for line in scene.code)
+            yield from (Row(f"{_DEEPER}{sentence}") for sentence in scene.more)
+            if scene.next:
+                yield Row(f"{_DEEPER}next: {scene.next}", "quiet")
 
 
 def machine_rows(happening: w.Happening, width: int) -> list[Row]:
@@ -96,12 +78,12 @@ def machine_rows(happening: w.Happening, width: int) -> list[Row]:
 def _machine_rows(happening: w.Happening) -> Iterator[Row]:
     match happening:
         case w.StepEnded():
-            yield Row(
-                f"The {_role(happening)}: {happening.subject or happening.why.partition(';')[0]}", "wish"
-            )
+            about = happening.subject or happening.why.partition(";")[0]
+            yield Row(f"The {happening.role.replace('_', ' ')}: {about}", "wish")
             yield from _changes(happening.diff)
             if happening.tests:
-                yield _red_row(happening.tests[0].splitlines()[-1].strip())
+                failure = happening.tests[0].splitlines()[-1].strip()
+                yield _sign_row("red", f"red for the right reason: {failure}")
             elif happening.verdict:
                 yield _sign_row("accepted", happening.verdict)
         case w.Refused():
@@ -117,16 +99,9 @@ def _changes(diff: str) -> Iterator[Row]:
     yield from (Row(f"{MARGIN}│ + {line[1:]}", "code") for line in written[-_LAST_CODE:])
 
 
-def _role(step: w.StepEnded) -> str:
-    return step.role.replace("_", " ")
-
-
-def _red_row(failure: str) -> Row:
-    return _sign_row("red", f"red for the right reason: {failure}")
-
-
-def _sign_row(tone: Tone, text: str) -> Row:
-    return Row(f"{MARGIN}{_SIGNS[tone]} {text}", tone)
+def _sign_row(kind: SceneKind, text: str) -> Row:
+    sign, tone = _SIGNS[kind]
+    return Row(f"{MARGIN}{sign} {text}", tone)
 
 
 def _fit_row(row: Row, width: int) -> list[Row]:

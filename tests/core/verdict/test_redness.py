@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from verdigris.core.paths import PathClass
 from verdigris.core.report import CollectError, Failure, Place, RunPhase, Status, TestResult
+from verdigris.core.settings import RedRule
 from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error, judge_red
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import RedRule
 
 TEST, SOURCE, LIBRARY = Place("tests/test_a.py", 3), Place("src/a.py", 5), Place("/usr/lib/json.py", 7)
 

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from support.cli import DEAF_TO
+from support.gitrepo import GitRepo
 from support.sameruns import same_runs, shared_reports
 from support.small_histories import make_history
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.gitrepo import GitRepo
 
 
 @pytest.fixture(scope="module", autouse=True)

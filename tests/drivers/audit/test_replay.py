@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.gitrepo import make_repo
+from support.gitrepo import GitRepo, make_repo
 from support.known_histories import missing_tools
 from support.small_histories import ADD, PYPROJECT, TEST_ADD, add_commit, begin
-from verdigris.drivers.audit.report import AuditOutcome
+from verdigris.drivers.audit.report import AuditOutcome, UnitReport
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from verdigris.drivers.audit.report import UnitReport
-
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.usefixtures("runs_once")]
 STRICT = PYPROJECT + 'addopts = "--strict-markers"\n'

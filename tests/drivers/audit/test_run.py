@@ -1,24 +1,19 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from support.gitrepo import GitRepo
 from support.small_histories import ADD, CHANGES, SUB, TEST_SUB, WRONG, add_commit, begin
 from verdigris.core.errors import ToolMissing
-from verdigris.drivers.audit.report import AuditOutcome
+from verdigris.drivers.audit.report import AuditOutcome, AuditReport, UnitReport
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.tree_runs import environment
 from verdigris.drivers.audit.tree_runs.suite import TestRuns
 from verdigris.drivers.audit.units import Selection
 from verdigris.sandbox.child import Availability
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from verdigris.drivers.audit.report import AuditReport, UnitReport
-
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.usefixtures("runs_once")]
 

@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.small_histories import ADD, SUB, TEST_SUB, add_commit, begin
-from verdigris.drivers.audit.report import AuditOutcome
+from verdigris.drivers.audit.report import AuditOutcome, AuditReport
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.drivers.audit.report import AuditReport
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
 YES = """

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -9,17 +10,12 @@ from support.known_histories import LANGUAGES, KnownAnswer, make_history, missin
 from support.node_tools import VITEST_3, installed
 from support.recorded_tool_runs import compared_runs, recorded_runs
 from support.tool_worlds import lend_go_cache
+from verdigris.drivers.audit.report import UnitReport
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.tree_runs.folder import find_folder
 from verdigris.drivers.audit.units import Selection
 from verdigris.execution.tools.runs import cache_folder
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from verdigris.drivers.audit.report import UnitReport
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -6,21 +6,15 @@ import hashlib
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.gitrepo import make_repo
+from support.gitrepo import GitRepo, make_repo
 from support.small_histories import ADD, SUB, TEST_SUB, add_commit, begin
-from verdigris.drivers.audit.report import AuditOutcome, render_report
+from verdigris.drivers.audit.report import AuditOutcome, UnitReport, render_report
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from verdigris.drivers.audit.report import UnitReport
 
 pytestmark = pytest.mark.timeout(300)
 READING = """\

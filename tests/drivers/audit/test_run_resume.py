@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from support.gitrepo import GitRepo
 from support.small_histories import CHANGES
 from verdigris.core.errors import UserError
 from verdigris.core.value import replace
-from verdigris.drivers.audit.report import AuditReport, join_shards
+from verdigris.drivers.audit.report import AuditReport, UnitReport, join_shards
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.schedule import split_evenly
 from verdigris.drivers.audit.tree_runs.folder import find_folder
 from verdigris.drivers.audit.units import Selection, find_units
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from verdigris.drivers.audit.report import UnitReport
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.slow, pytest.mark.usefixtures("runs_once")]
 RANGE = f"HEAD~{len(CHANGES)}..HEAD"

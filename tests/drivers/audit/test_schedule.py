@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from verdigris.core.value import replace
 from verdigris.drivers.audit.report import AuditOutcome, Commit, UnitReport
 from verdigris.drivers.audit.schedule import LONGEST, Judgement, judge_at_once, judge_in_turn
+from verdigris.drivers.audit.tree_runs.suite import TestRuns
 from verdigris.drivers.audit.units import Unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from verdigris.drivers.audit.tree_runs.suite import TestRuns
 
 UNITS = [Unit(Commit(f"c{number}"), f"t{number}", f"t{number + 1}") for number in range(LONGEST + 3)]
 

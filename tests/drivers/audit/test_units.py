@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.errors import UserError
-from verdigris.drivers.audit.units import Selection, find_units
+from verdigris.drivers.audit.units import Range, Selection, find_units
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.drivers.audit.units import Range
 
 
 def units(repo: GitRepo, text: str, **said: object) -> Range:

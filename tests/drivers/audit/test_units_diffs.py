@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support import audits
+from support.gitrepo import GitRepo
 from support.small_histories import ADD, SUB, add_commit, begin
 from verdigris.core.value import replace
+from verdigris.drivers.audit.report import AuditReport
 from verdigris.drivers.audit.units import MOST_LINES, read_diffs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from verdigris.drivers.audit.report import AuditReport
 
 
 def report_of(repo: GitRepo, *paths: str) -> AuditReport:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +9,6 @@ from verdigris.core.errors import UserError
 from verdigris.drivers.audit import units
 from verdigris.drivers.audit.units import PushedRef, parse_refs, range_by_environment, ranges_by_refs
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ZERO = "0" * 40
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -26,13 +26,9 @@ from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.commands import COMMANDS, CommandAnswer, Dialogue, run_command
 from verdigris.drivers.code.facts import describe_usage, read_facts
 from verdigris.drivers.code.outcome import End
+from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.session_start import SessionOptions, open_session, work_on_task
 from verdigris.drivers.code.settings import Sweep
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.drivers.code.session import Session
 
 pytestmark = pytest.mark.slow
 BODY = "    raise NotImplementedError  # STUB:TDD\n"

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.code_sessions import GREEN, RED, TEST_ID, session_after
-from verdigris.core.events import Accepted, RefactorEnded, Repair, Settled
+from verdigris.core.events import Accepted, Event, RefactorEnded, Repair, Settled
 from verdigris.drivers.code.facts import StepFacts, VerdictFacts, read_changes, read_facts, verdict_after
 from verdigris.models.protocol import Usage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.events import Event
 
 STILL_RED = Settled(turn="t1", verdict="still-red", tree="x", reasons=("2 is not 3",), concerns=("odd",))
 GOOD = Settled(turn="t1", verdict="accepted", tree="x")

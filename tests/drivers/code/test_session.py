@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +18,13 @@ from support.code_sessions import (
     TEST,
     TEST_ID,
     TEST_TEXT,
+    Played,
     call,
     playing,
     turn,
     work,
 )
-from support.openai_server import Answer, Call, Cut, Refusal, Stall, overflow
+from support.openai_server import Answer, Call, Cut, Refusal, Stall, Step, overflow
 from support.patience import no_pauses
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Accepted, Characterized, Repair, decode
@@ -45,12 +46,6 @@ from verdigris.drivers.happenings import (
 )
 from verdigris.models.request import estimate
 from verdigris.models.role_models import check_players
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.code_sessions import Played
-    from support.openai_server import Step
 
 pytestmark = pytest.mark.slow
 BODY = "    raise NotImplementedError  # STUB:TDD\n"

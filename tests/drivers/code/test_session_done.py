@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.code_sessions import GREEN, HONEST, RED, TEST, TEST_ID, call, playing, turn, work
-from support.openai_server import Answer
+from support.code_sessions import GREEN, HONEST, RED, TEST, TEST_ID, Played, Worked, call, playing, turn, work
+from support.openai_server import Answer, Step
 from verdigris.drivers.code.outcome import EXIT_CODES, End
 from verdigris.drivers.happenings import PlanShown, TurnJudged
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.code_sessions import Played, Worked
-    from support.openai_server import Step
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verdigris.drivers.code.session_file import SessionFile, SessionRecord, find
 from verdigris.models.protocol import Message, ToolCall, Usage
 from verdigris.models.providers import Scrubber
 from verdigris.storage.repository import Repository, find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "0123abcd"
 PREFIX = (Message("system", "You write code."),)

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from support.corpora import make_proven_world
 from support.kernel_fixtures import homeless, world
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from support.turns import World
+from support.turns import World
 
 __all__ = ["homeless", "world"]
 

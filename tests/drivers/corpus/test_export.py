@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import tempfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.corpora import export, files_below, gather_triples, prove_sub
 from support.late_imports import needs
 from support.small_disk import fill_disk, small_disk
-from support.turns import CALC, SUB
+from support.turns import CALC, SUB, World
 from verdigris.core.errors import StorageError, UserError
 from verdigris.drivers.corpus.formats import FORMATS, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
 
 pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 TOKEN = "ghp_" + "x7" * 18

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.corpora import export, files_below
 from support.late_imports import needs
+from support.turns import World
 from verdigris.core.errors import UserError
 from verdigris.core.value import replace
 from verdigris.drivers.corpus.contents import open_objects
 from verdigris.drivers.corpus.formats import rows
 from verdigris.drivers.corpus.formats.rows import json_line
 from verdigris.drivers.corpus.replay import ReplayAnswer, ReplayRequest, replay_triple, verify_corpus
-from verdigris.drivers.corpus.triple import render_triple
+from verdigris.drivers.corpus.triple import Triple, render_triple
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
-    from verdigris.drivers.corpus.triple import Triple
 
 pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,10 +14,8 @@ from verdigris.core.errors import ToolMissing
 from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.secret_scrubber import SecretScrubber, scrub_corpus
 from verdigris.drivers.corpus.session_source import Spoken, Trajectory
+from verdigris.drivers.corpus.triple import Triple
 from verdigris.models.protocol import Message, ToolCall
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.triple import Triple
 
 pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 GITHUB = "ghp_" + "a1B2" * 9

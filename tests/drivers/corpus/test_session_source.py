@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from verdigris.drivers.corpus.session_source import Sessions, tell_story
 from verdigris.drivers.corpus.triple import Author
 from verdigris.models.protocol import Message, Usage
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 ENTRIES = (

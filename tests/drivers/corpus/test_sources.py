@@ -5,30 +5,23 @@ from __future__ import annotations
 import json
 import sys
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from support.cli import DEAF_TO
 from support.corpora import MUL_ID, gather_triples, prove_sub
-from support.gitrepo import make_repo
+from support.gitrepo import GitRepo, make_repo
 from support.late_imports import needs
 from support.small_histories import ADD, FLOOR, SUB, TEST_FLOOR, TEST_SUB, add_commit, begin
-from support.turns import SUB_ID
+from support.turns import SUB_ID, World
 from verdigris.core.errors import LogDamaged, UserError
 from verdigris.drivers.audit.report import render_report
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
 from verdigris.drivers.corpus.export import ExportOptions, export_corpus, gather
 from verdigris.drivers.corpus.replay import ReplayAnswer, ReplayRequest, verify_corpus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from support.turns import World
-
 
 pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 

@@ -9,19 +9,15 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.fleets import FakeFleet, Watched, folder_content, is_alive, wait_for
 from support.small_disk import fill_disk, small_disk
 from verdigris.core.errors import StorageError, UserError
-from verdigris.drivers.fleet.result_folder import ResultFolder
+from verdigris.drivers.fleet.result_folder import FleetSummary, ResultFolder
 from verdigris.drivers.fleet.run import FleetRequest, LocalEngine, prepare_units, run_fleet
 from verdigris.drivers.fleet.unit import UnitEnd, UnitOutcome
-
-if TYPE_CHECKING:
-    from verdigris.drivers.fleet.result_folder import FleetSummary
 
 
 @pytest.fixture

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.fleets import FakeFleet, Watched, folder_content, is_alive, parent_of, wait_for
 from verdigris.core.errors import ToolMissing
 from verdigris.drivers.fleet.run import LocalEngine, RayEngine, prepare_units, run_fleet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.core.errors import UserError
 from verdigris.drivers import answer_keys
 from verdigris.drivers.fleet.unit import FleetUnit, UnitOutcome, choose_shard, judge_end, read_units
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from support import audits
 from verdigris.core.value import replace
+from verdigris.drivers.audit.report import UnitReport
 from verdigris.views.audit.formats import render_junit
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.report import UnitReport
 
 pytestmark = pytest.mark.quick
 

@@ -4,7 +4,7 @@ import json
 import re
 from html import escape, unescape
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from support import audits
 from support.browser import first_pixel, run_chromium
 from verdigris.core.value import replace
 from verdigris.views.audit.page import render_page
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = render_page(audits.EVERYTHING)
 EVIL = "\"><img src=x onerror=alert(1)>'</script><script>alert(2)</script>"

@@ -92,7 +92,7 @@ class _SeenProbes:
             self.judge(probe, function, why, tuple(cases[number].name for number in sorted(passing)))
 
     def judge(self, probe: TracedProbe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
-        """`passed`: the cases of the function that did."""
+        """`passed`: the cases of the function that passed although the assertion was changed."""
         told = f"{probe.path}:{probe.line}: {probe.what}"
         if passed and function not in probe.guarded:
             self.hollow.setdefault(function, {})[f"{told}: {passed[0]} still passes"] = None

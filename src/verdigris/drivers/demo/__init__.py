@@ -1,108 +1,41 @@
-"""The scenes of the demo as values: the agent's wishes, edits and commands, and the kernel's answers."""
+"""The scenes of the demo: what the agent wishes, writes and runs, and what the kernel answers."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Literal, Protocol
 
 from verdigris.core.value import value
 
-if TYPE_CHECKING:
-    from verdigris.core.verdict import Kind
-
 _TAB = 4
 
-
-@value
-class Act:
-    title: str
-    about: str = ""
-
-
-@value
-class Wish:
-    """The agent's intention, in a sentence."""
-
-    text: str
-
-
-@value
-class EditScene:
-    path: str
-    lines: tuple[str, ...]
-    """Added and removed lines, with `+` or `-` before them."""
+SceneKind = Literal[
+    "act",
+    "wish",
+    "edit",
+    "command",
+    "quiet",
+    "plain",
+    "moral",
+    "denied",
+    "red",
+    "wrong-red",
+    "rejected",
+    "accepted",
+]
+"""`quiet`: the kernel has nothing against it; `plain`: the test tool's own answer, without Verdigris."""
 
 
 @value
-class CommandScene:
-    text: str
-
-
-@value
-class AllowedScene:
-    text: str
-
-
-@value
-class DeniedScene:
-    rule: str
-    reason: str
-    next: str
-
-
-@value
-class RedScene:
-    """A test that fails. `wrong`: why that proves nothing; empty if it fails for the right reason."""
-
-    failure: str
-    wrong: str = ""
+class Scene:
+    kind: SceneKind
+    text: str = ""
+    code: tuple[str, ...] = ()
+    """Lines of a file: of an edit with `+` or `-` before them."""
+    more: tuple[str, ...] = ()
+    """Sentences below the first one."""
     next: str = ""
-
-
-@value
-class Passing:
-    text: str
-
-
-@value
-class PlainRun:
-    """The test tool's own output, without Verdigris."""
-
-    tool: str
-    output: tuple[str, ...]
-    green: bool
-
-
-@value
-class JudgedScene:
-    kind: Kind
-    what: str
-    reasons: tuple[str, ...] = ()
-    assertion: str = ""
-    """The line of the test that the first reason names."""
-
-
-@value
-class Moral:
-    """The lesson of a scene."""
-
-    text: str
-
-
-Scene: TypeAlias = (
-    Act
-    | Wish
-    | EditScene
-    | CommandScene
-    | AllowedScene
-    | DeniedScene
-    | RedScene
-    | Passing
-    | PlainRun
-    | JudgedScene
-    | Moral
-)
 
 
 class DemoStage(Protocol):
@@ -111,14 +44,14 @@ class DemoStage(Protocol):
     def show(self, scene: Scene, /) -> None: ...
 
 
-def edit(path: str, before: str, after: str) -> EditScene:
+def edit(before: str, after: str) -> Scene:
     """The lines that differ, without blank ones."""
     old, new = (text.expandtabs(_TAB).splitlines() for text in (before, after))
     shown: list[str] = []
     for a, b, c, d in _differences(old, new):
         shown += [f"- {line}" for line in old[a:b] if line.strip()]
         shown += [f"+ {line}" for line in new[c:d] if line.strip()]
-    return EditScene(path, tuple(shown))
+    return Scene("edit", code=tuple(shown))
 
 
 def _differences(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:

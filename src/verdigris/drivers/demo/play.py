@@ -24,10 +24,9 @@ from verdigris.core.test_ids import shell_words
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, first_line
 from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
-from verdigris.drivers import demo as s
 from verdigris.drivers.cycle.run import CycleRun
 from verdigris.drivers.cycle.stage_play import open_run
-from verdigris.drivers.demo import Act, DemoStage, Moral
+from verdigris.drivers.demo import DemoStage, Scene, edit
 from verdigris.drivers.happenings import RunEnded, Watcher
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.run import MachineRun
@@ -48,71 +47,80 @@ if TYPE_CHECKING:
 @value
 class Agent:
     project: Project
-    stage: s.DemoStage
+    stage: DemoStage
 
     def writes(self, path: str, text: str, wish: str) -> None:
-        self.stage.show(s.Wish(f"{wish}: {path}"))
+        self.stage.show(Scene("wish", f"{wish}: {path}"))
         before = (self.project.root / path).read_text("utf-8")
-        self.stage.show(s.edit(path, before, text))
-        answered = write(self.project, {path: text.encode()}, cwd=self.project.root)
-        if isinstance(answered, Deny):
-            self.stage.show(_as_scene(answered))
+        self.stage.show(edit(before, text))
+        answer = write(self.project, {path: text.encode()}, cwd=self.project.root)
+        if isinstance(answer, Deny):
+            self._show_denial(answer)
 
     def tests(self, test_id: str) -> None:
-        self.stage.show(s.CommandScene(f"tdd test {shell_words(test_id)}"))
+        self._show_command("test", test_id)
         tested = run_tests(self.project, [test_id], cwd=self.project.root)
         for run in tested.tests:
-            self.stage.show(_make_red_scene(run.failure, run.red) if run.red else s.Passing("it passes"))
+            self.stage.show(_red_scene(run.failure, run.red) if run.red else Scene("quiet", "it passes"))
         for error in tested.report.errors if tested.report else ():
             failure = f"{error.kind}: {first_line(error.message)}"
-            self.stage.show(_make_red_scene(failure, judge_collect_error(error)))
+            self.stage.show(_red_scene(failure, judge_collect_error(error)))
 
     def claims(self, test_id: str, path: str, *, as_before: bool = False) -> None:
         """`as_before`: the command was shown already."""
         if not as_before:
-            self.stage.show(s.CommandScene(f"tdd claim {shell_words(test_id, path)}"))
-        answered = claim(self.project, [test_id], [path], cwd=self.project.root)
-        freed = f"claimed: {path} may be edited now, and the tests are frozen"
-        self.stage.show(_as_scene(answered) if isinstance(answered, Deny) else s.AllowedScene(freed))
+            self._show_command("claim", test_id, path)
+        answer = claim(self.project, [test_id], [path], cwd=self.project.root)
+        if isinstance(answer, Deny):
+            self._show_denial(answer)
+        else:
+            freed = f"claimed: {path} may be edited now, and the tests are frozen"
+            self.stage.show(Scene("quiet", freed))
 
     def settles(self) -> Kind | None:
         """Settles; returns the verdict, or None if it was denied."""
-        self.stage.show(s.CommandScene("tdd settle"))
-        found = settle(self.project)
-        if isinstance(found, Deny):
-            self.stage.show(_as_scene(found))
+        self._show_command("settle")
+        settlement = settle(self.project)
+        if isinstance(settlement, Deny):
+            self._show_denial(settlement)
             return None
-        verdict = found.verdict
-        named = self._line_named(verdict.reasons[0]) if verdict.kind is Kind.HOLLOW else ""
-        self.stage.show(s.JudgedScene(verdict.kind, ", ".join(found.accepted), verdict.reasons, named))
+        verdict = settlement.verdict
+        if verdict.accepted:
+            self.stage.show(Scene("accepted", f"accepted: {', '.join(settlement.accepted)}"))
+        else:
+            code = self._line_named(verdict.reasons[0]) if verdict.kind is Kind.HOLLOW else ()
+            self.stage.show(Scene("rejected", f"{verdict.kind}", code, verdict.reasons[:1]))
         return verdict.kind
 
-    def _line_named(self, reason: str) -> str:
-        """The line in a reason that begins with FILE:LINE."""
+    def _line_named(self, reason: str) -> tuple[str, ...]:
+        """The line of a test, in a reason that begins with FILE:LINE."""
         if not (place := re.match(r"(.+?):(\d+):", reason)):
-            return ""
+            return ()
         lines = (self.project.root / place[1]).read_text("utf-8").splitlines()
-        return lines[int(place[2]) - 1].strip()
+        return (lines[int(place[2]) - 1].strip(),)
 
     def tests_plainly(self, tool: PlainTool) -> None:
         """Runs the test tool in the folder, as without Verdigris."""
         ran = subprocess.run(
             tool.argv, cwd=self.project.root, capture_output=True, text=True, check=False, timeout=60
         )
-        self.stage.show(s.PlainRun(tool.name, _output_lines(ran.stdout + ran.stderr), ran.returncode == 0))
+        colour = "green" if ran.returncode == 0 else "red"
+        output = [line for line in (ran.stdout + ran.stderr).splitlines() if line.strip("-= \t")]
+        self.stage.show(Scene("plain", f"plain {tool.name} says {colour}: {' '.join(output[-1:])}"))
+
+    def _show_command(self, *words: str) -> None:
+        self.stage.show(Scene("command", shell_words("tdd", *words)))
+
+    def _show_denial(self, denial: Deny) -> None:
+        self.stage.show(Scene("denied", f"denied [{denial.rule}]", more=(denial.reason,)))
 
 
-def _as_scene(no: Deny) -> s.DeniedScene:
-    return s.DeniedScene(no.rule, no.reason, no.next)
-
-
-def _make_red_scene(failure: str, red: str) -> s.RedScene:
-    wrong, following = ("", "") if red == VALID else WHY_NOT.get(red, (red, ""))
-    return s.RedScene(failure, wrong, following)
-
-
-def _output_lines(output: str) -> tuple[str, ...]:
-    return tuple(line for line in output.splitlines() if line.strip("-= \t"))
+def _red_scene(failure: str, red: str) -> Scene:
+    if red == VALID:
+        return Scene("red", f"red for the right reason: {failure}")
+    why, following = WHY_NOT.get(red, (red, ""))
+    more = tuple(filter(None, (failure, why)))
+    return Scene("wrong-red", "red, but not for the right reason", more=more, next=following)
 
 
 _HOLLOW = "Verdigris made the test wrong, and it still passed: it proves nothing."
@@ -140,12 +148,13 @@ def prepare(script: Script, folder: Path | None = None) -> Project:
 def play(script: Script, project: Project, stage: DemoStage) -> None:
     """Plays the script; the repository stays for a person to look at."""
     agent = Agent(project, stage)
-    stage.show(Act("Red first", f"{script.source} can add. An agent is asked for subtraction."))
+    about = f"{script.source} can add. An agent is asked for subtraction."
+    stage.show(Scene("act", "Red first", more=(about,)))
     _meet_red_first(script, agent)
-    stage.show(Act("Frozen until the verdict"))
+    stage.show(Scene("act", "Frozen until the verdict"))
     _meet_the_verdict(script, agent)
     if script.cheat is not None:
-        stage.show(Act("Asked for multiplication, the agent cheats"))
+        stage.show(Scene("act", "Asked for multiplication, the agent cheats"))
         _cheat(script.cheat, script, agent)
 
 
@@ -178,7 +187,7 @@ def _cheat(cheat: Cheat, script: Script, agent: Agent) -> None:
     agent.writes(script.source, cheat.hollow, "It answers with an object that equals everything")
     agent.tests_plainly(cheat.plain)
     if agent.settles() is Kind.HOLLOW:
-        agent.stage.show(Moral(_HOLLOW))
+        agent.stage.show(Scene("moral", _HOLLOW))
     agent.writes(script.source, cheat.honest, "It multiplies after all")
     agent.settles()
 

@@ -22,9 +22,9 @@ def main(arguments: list[str]) -> NoReturn:
     gc.disable()  # this process is gone before there is anything to collect
     raw = _stdin()
     try:
-        from verdigris.gates.quick.quick import plainly_allowed, words_of
+        from verdigris.gates.quick.quick import plainly_allowed, quick_module
 
-        allowed = plainly_allowed(raw, words_of(arguments[0]))
+        allowed = plainly_allowed(raw, quick_module(arguments[0]))
     except Exception:  # noqa: BLE001 - whatever it is, the slow entry knows what to say
         allowed = False
     if not allowed or posix.write(1, NOTHING_TO_SAY) != len(NOTHING_TO_SAY):

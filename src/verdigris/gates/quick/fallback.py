@@ -16,7 +16,7 @@ from verdigris.core.policy.actors import claimers
 from verdigris.core.records import SCHEMA, Actor, Draft
 from verdigris.core.value import replace
 from verdigris.gates.late_links import decide_held
-from verdigris.gates.quick.quick import home, judge_call, start, words_of
+from verdigris.gates.quick.quick import home, judge_call, quick_module, start
 from verdigris.storage import quick_state, stat_cache
 from verdigris.storage.calls.callers import at_work
 from verdigris.storage.log import light
@@ -191,9 +191,9 @@ def _answer(client: Client, words: ModuleType | None, raw: bytes) -> tuple[int, 
 
 
 def _words(client: Client) -> ModuleType | None:
-    """What the client tells the quick entry; None if nothing: then this slow entry decides each call."""
+    """What the quick entry knows of the client; None if nothing: the slow entry decides each of its calls."""
     try:
-        return words_of(client.name)
+        return quick_module(client.name)
     except Exception:  # noqa: BLE001 - not plain, then
         return None
 

@@ -200,8 +200,8 @@ class AllowedCall:
         return light.append(card.control, card.stamp, self.kind, self.envelope, self.data)
 
 
-def words_of(name: str) -> ModuleType:
-    """The words of an agent that comes with Verdigris; the slow entry decides the calls of all others."""
+def quick_module(name: str) -> ModuleType:
+    """The module with what the quick entry knows of an agent; the slow entry decides the calls of others."""
     if not name.isidentifier():
         raise NotPlain
     place = f"verdigris.gates.clients.{name}.quick"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from verdigris.languages import findings
     from verdigris.languages.concern_rules import Rules
-    from verdigris.languages.findings import Importable, Imported, Parcel, ReadMany
+    from verdigris.languages.findings import HeldGroup, Importable, Imported, ReadMany
     from verdigris.languages.go import forms, stub_places, stubs, tests
     from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.suite import TestPlace
@@ -96,11 +96,11 @@ class GoLiveness(GrammarLiveness):
 
 
 class GoHeldOut(HeldOut):
-    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
-        """Makes one parcel of each folder: it is a package, and the runner runs it as one."""
+    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
+        """Makes one group of each folder: it is a package, and the runner runs it as one."""
         folders = dict.fromkeys(path.rpartition("/")[0] for path in code)
         asked = [tuple(path for path in code if path.rpartition("/")[0] == one) for one in folders]
-        return [findings.Parcel(paths, (*code, *data), tuple(code)) for paths in asked]
+        return [findings.HeldGroup(paths, (*code, *data), tuple(code)) for paths in asked]
 
 
 class GoTables(Tables):

@@ -266,7 +266,7 @@ _MEMBERS = frozenset({"property_identifier", "field_identifier", "private_proper
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _DROPPED = frozenset({";", "await", "as", "satisfies"})
 _LONGEST = 400
-"""A longer value, in words, does not replace its name."""
+"""The most words of a value by which a name is replaced; a name with a longer value stays."""
 
 
 @value

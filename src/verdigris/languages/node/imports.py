@@ -8,7 +8,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING
 
-from verdigris.languages.findings import Parcel
+from verdigris.languages.findings import HeldGroup
 from verdigris.languages.folders import first_known
 from verdigris.languages.grammar.language import GrammarImports
 from verdigris.languages.grammar.trees import MOST_FILES, closure
@@ -126,13 +126,13 @@ class NodeImports(GrammarImports):
 
 
 class NodeHeldOut(HeldOut):
-    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
-        """Makes a parcel of each file that no other imports, with the files that it imports."""
+    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:
+        """Makes a group of each file that no other imports, with the files that it imports."""
         leads = {path: _held_out_imports(path, held) for path in code}
         roots = [path for path in code if not any(path in leads[o] for o in code if o != path)]
-        return [Parcel((root,), (*closure(root, leads), *data)) for root in roots or code]
+        return [HeldGroup((root,), (*closure(root, leads), *data)) for root in roots or code]
 
-    def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
+    def empty_on_load(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
         """Adds, to each test file, an import of a new module that empties the file once it is loaded."""
         made: dict[str, bytes] = {}
         for path, data in texts.items():

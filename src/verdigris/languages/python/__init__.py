@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from verdigris.languages.assertions import TestFile
     from verdigris.languages.findings import (
         Concern,
+        HeldGroup,
         IdMark,
         MeasuredFault,
         Mutated,
-        Parcel,
         SourceChange,
         StubBody,
         StubFinding,
@@ -216,8 +216,8 @@ class PythonValidation(Validation):
 
 
 class PythonHeldOut(HeldOut):
-    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
-        return [findings.Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
+    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
+        return [findings.HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []
 
 
 class PythonLanguage(Language):

@@ -225,7 +225,7 @@ class _Statement:
 
     @cached_property
     def shape(self) -> str:
-        """The same dump without names."""
+        """A dump of the statement without its blocks and without names."""
         from copy import deepcopy
 
         return self._text if self.node is None else ast.dump(_Nameless().visit(deepcopy(_head(self.node))))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import Failure, TestResult
     from verdigris.languages import findings
     from verdigris.languages.concern_rules import Rules
-    from verdigris.languages.findings import IdMark, Imported, Parcel, TestRegions
+    from verdigris.languages.findings import HeldGroup, IdMark, Imported, TestRegions
     from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
@@ -75,8 +75,8 @@ class RustImports(GrammarImports):
 
 
 class RustHeldOut(HeldOut):
-    def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
-        return [findings.Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
+    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
+        return [findings.HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []
 
 
 class RustUnwraps(Unwraps):

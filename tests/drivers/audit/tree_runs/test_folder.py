@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.core.report import RunEnd, TestReport, TestUse
 from verdigris.core.reuse.facts import RunRecord
 from verdigris.drivers.audit.tree_runs.folder import CARRIED, WHOLE, AuditFolder, KnownSuites, Suite
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SUITE = Suite(TestReport("pytest", RunEnd.FINISHED, 0, 12), traced=("a.py",))
 RECORD = RunRecord(

@@ -6,22 +6,16 @@ import io
 import json
 import shutil
 import tarfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.gitrepo import make_repo
+from support.gitrepo import GitRepo, make_repo
 from support.small_histories import add_commit
-from verdigris.drivers.audit.report import AuditOutcome
+from verdigris.drivers.audit.report import AuditOutcome, UnitReport
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.tree_runs.node_packages import choose_installer, list_members, tell_failure
 from verdigris.drivers.audit.units import Selection
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from verdigris.drivers.audit.report import UnitReport
 
 WORDS = "export const shout = (text) => text.toUpperCase();\n"
 TEST = """\

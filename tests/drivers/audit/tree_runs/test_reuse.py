@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from support.small_histories import CHANGES, add_commit, begin, make_history
+from verdigris.core.report import TestReport
 from verdigris.core.reuse import Rerun
 from verdigris.core.value import replace
+from verdigris.drivers.audit.report import AuditReport
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.tree_runs import suite
 from verdigris.drivers.audit.units import Selection
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from verdigris.core.report import TestReport
-    from verdigris.drivers.audit.report import AuditReport
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.usefixtures("runs_once")]
 

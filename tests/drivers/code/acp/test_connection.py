@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -20,9 +20,6 @@ from verdigris.drivers.code.acp.connection import (
     read_message,
 )
 from verdigris.drivers.code.session import OutOfTime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def test_a_request_a_notification_and_an_answer_are_messages() -> None:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
+from support.code_sessions import Bench
 from verdigris.core.errors import StorageError
 from verdigris.drivers.code.settings import Permission
 from verdigris.drivers.code.tools.dispatch import (
@@ -18,9 +18,6 @@ from verdigris.drivers.code.tools.dispatch import (
 )
 from verdigris.models.request import estimate
 from verdigris.models.tool_calls import describe_arguments
-
-if TYPE_CHECKING:
-    from support.code_sessions import Bench
 
 
 def test_an_unknown_tool_is_answered_with_those_there_are(tool: Bench) -> None:

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from support.code_sessions import Bench
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB
 from verdigris.drivers.code.session_file import SessionRecord
 from verdigris.drivers.code.tools.law import count_repairs, read_verdicts, settle_turn
 from verdigris.models.request import estimate
-
-if TYPE_CHECKING:
-    from support.code_sessions import Bench
 
 WRONG = "\n\ndef sub(a, b):\n    return a\n"
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,6 @@ from support.code_sessions import SESSION, Bench, make_bench
 from support.turns import CALC, SUB_ID, TEST_SUB
 from verdigris.drivers.code.tools.workbench import environment_of
 from verdigris.storage.calls.open_calls import alive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from support.code_sessions import HONEST, playing, work
+from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.export import ExportOptions, gather
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.contents import CorpusContents
 
 
 @pytest.fixture(scope="module")

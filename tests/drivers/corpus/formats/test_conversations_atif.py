@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -14,9 +14,6 @@ from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import conversations
 from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.models.protocol import Message, ToolCall, Usage
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def documents(gathered: CorpusContents) -> list[dict[str, Any]]:

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from support.corpora import made_triple
+from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import conversations
 from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.models.protocol import Message, ToolCall
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.contents import CorpusContents
 
 
 def test_a_session_is_one_line_that_holds_what_the_interface_takes(talked: CorpusContents) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,9 +11,6 @@ from support.late_imports import needs
 from verdigris.core.errors import UserError
 from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = needs("pyarrow", "the extra verdigris[corpus] is not installed")
 

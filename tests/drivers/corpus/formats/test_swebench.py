@@ -6,8 +6,7 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
 
 import pytest
 import yaml
@@ -15,18 +14,12 @@ import yaml
 from support.corpora import export, files_below, made_triple
 from support.node_tools import installed, node_22
 from support.tool_worlds import lend_go_cache
-from support.turns import SUB_ID
+from support.turns import SUB_ID, World
 from verdigris.core.errors import UserError
 from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import swebench
 from verdigris.drivers.corpus.formats.swebench import harness_of, name_tests
 from verdigris.drivers.corpus.triple import SPLITS, RedProof
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.turns import World
-
 
 BASE = {
     "repo",

@@ -8,17 +8,18 @@ this one, and a newer one adds nothing that text needs. It holds nothing that wa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.formats.rows import json_line
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, render_triple
+from verdigris.models.request import sent_message, sent_tool
 from verdigris.models.tool_calls import cancel_calls
 
 if TYPE_CHECKING:
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
-    from verdigris.models.protocol import Message, ToolCall, ToolSpec, Usage
+    from verdigris.models.protocol import Message, ToolCall, Usage
 
 
 CUT_OFF = "(the session ended before this call was answered)"
@@ -42,48 +43,20 @@ def without_talk(gathered: CorpusContents) -> tuple[LeftOut, ...]:
 
 
 def line_of(trajectory: Trajectory) -> dict[str, Any]:
-    messages = [_message(message) for message in trajectory.prefix]
-    messages += [_render_spoken(line) for line in trajectory.spoken]
-    spoken = [line.message for line in trajectory.spoken]
-    messages += [_message(answer) for answer in cancel_calls(spoken, CUT_OFF)]
-    return {"messages": messages, "tools": function_tools(trajectory.tools), "parallel_tool_calls": True}
-
-
-def function_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
-    """Describes tools as OpenAI's interface describes functions."""
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
-            },
-        }
-        for tool in tools
+    unanswered = cancel_calls([line.message for line in trajectory.spoken], CUT_OFF)
+    messages = [
+        *map(sent_message, trajectory.prefix),
+        *map(_render_spoken, trajectory.spoken),
+        *map(sent_message, unanswered),
     ]
+    tools = [sent_tool(tool) for tool in trajectory.tools]
+    return {"messages": messages, "tools": tools, "parallel_tool_calls": True}
 
 
 def _render_spoken(spoken: Spoken) -> dict[str, Any]:
     """A reply that is repeated from an earlier part has no weight in training."""
     skipped = {"weight": 0} if spoken.copied and spoken.message.role == "assistant" else {}
-    return {**_message(spoken.message), **skipped}
-
-
-def _message(message: Message) -> dict[str, Any]:
-    rendered: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.role == "tool":
-        rendered["tool_call_id"] = message.call_id
-    if message.calls:
-        rendered["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in message.calls
-        ]
-    return rendered
+    return {**sent_message(spoken.message), **skipped}
 
 
 def _index(trajectory: Trajectory) -> dict[str, Any]:
@@ -123,7 +96,7 @@ def document_of(trajectory: Trajectory) -> dict[str, Any]:
         "name": "tdd code",
         "version": _UNKNOWN,
         "model_name": trajectory.model or None,
-        "tool_definitions": function_tools(trajectory.tools),
+        "tool_definitions": [sent_tool(tool) for tool in trajectory.tools],
     }
     document = {
         "schema_version": VERSION,
