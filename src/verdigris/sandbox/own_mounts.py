@@ -19,9 +19,9 @@ _NUMBER = 4
 
 
 def open_apart(path: str, flags: int, mode: int = 0o777) -> int:
-    """As `os.open`. Its mount is a copy, made in a namespace that has ended: only the descriptor keeps it.
+    """Opens a file as `os.open` does, on a copy of its mount that only the descriptor keeps.
 
-    Where no namespace can be made, it is opened by the mount that everybody has.
+    The copy is made in a namespace that ends at once; where none can be made, the file is opened by everybody's mount.
     """
     ours, theirs = _socket.socketpair()
     child = os.fork()
