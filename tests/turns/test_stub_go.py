@@ -81,9 +81,9 @@ def world(tmp_path: Path) -> World:
     return make_tool_world(tmp_path / "w", GO_CONFIG, GO)
 
 
-def shown(world: World, path: str, text: str) -> dict[str, str]:
+def shown(world: World, path: str, text: str, *said: str) -> dict[str, str]:
     world.write(path, text)
-    found = missing_stubs(world.project, path)
+    found = missing_stubs(world.project, path, said)
     for stub in found:
         before = (world.root / stub.path).read_bytes() if not stub.new else None
         assert beyond_stubs(stub.path, before, stub.whole.encode()) is None
@@ -137,6 +137,76 @@ def test_the_type_of_a_result_comes_from_the_function_that_takes_it(world: World
 
 def test_what_is_declared_is_left_alone(world: World) -> None:
     assert shown(world, "calc/add_test.go", GO["calc/add_test.go"]) == {}
+
+
+ENGINE = """\
+package calc
+
+type Engine struct {
+	Group
+	Name string
+}
+
+type Route struct {
+	Name string
+}
+
+type Doer interface {
+	Do()
+}
+
+func Build() (*Route, Doer) { return nil, nil }
+"""
+USES_ENGINE = """\
+package calc
+
+import "testing"
+
+func TestEngine(t *testing.T) {
+	e := &Engine{}
+	e.Handle("/", 3)
+	r := &Route{}
+	if r.Match("/") {
+		t.Fatal(r.limit)
+	}
+	got, doer := Build()
+	if got.Find(1) != "x" || got.depth != 2 {
+		t.Fatal(doer.Undo())
+	}
+}
+"""
+
+
+def test_an_existing_type_is_kept_and_grows(world: World) -> None:
+    world.write("calc/engine.go", ENGINE)
+    found = shown(world, "calc/engine_test.go", USES_ENGINE)
+    assert found == {
+        "calc/engine.go": "\tlimit any // STUB:TDD\n\n"
+        'func (r *Route) Match(s string) bool {\n\tpanic("STUB:TDD")\n}\n'
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("e.Handle undefined (type *Engine has no field or method Handle)", "func (e *Engine) Handle("),
+        (
+            "got.Find undefined (type *Route has no field or method Find)",
+            "func (r *Route) Find(n int) string {",
+        ),
+        ("got.depth undefined (type *Route has no field or method depth)", "\tdepth int // STUB:TDD"),
+    ],
+)
+def test_the_compiler_says_whose_member_is_missing(world: World, said: str, written: str) -> None:
+    world.write("calc/engine.go", ENGINE)
+    found = shown(world, "calc/engine_test.go", USES_ENGINE, f"calc/engine_test.go:7: {said}")
+    assert written in found["calc/engine.go"]
+
+
+def test_an_interface_gets_no_method(world: World) -> None:
+    world.write("calc/engine.go", ENGINE)
+    said = "doer.Undo undefined (type Doer has no field or method Undo)"
+    assert "Undo" not in shown(world, "calc/engine_test.go", USES_ENGINE, said)["calc/engine.go"]
 
 
 @pytest.mark.slow

@@ -13,11 +13,12 @@ from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict.redness import UNDECLARED, judge_collect_error
 from verdigris.execution.tools.interpreter import find_interpreter
-from verdigris.languages.registry import language_for
+from verdigris.languages.registry import beyond_stubs, language_for
+from verdigris.languages.stubs import data_of
 from verdigris.storage.project import Project, bytes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport
@@ -25,15 +26,25 @@ if TYPE_CHECKING:
     from verdigris.languages.stubs import Stub
 
 
-def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
-    """The stubs that a test file needs to load, by its text alone; nothing is run or written."""
+def missing_stubs(project: Project, path: str, said: Sequence[str] = ()) -> tuple[Stub, ...]:
+    """The stubs that a test file needs to load; nothing is run or written.
+
+    `said`: what a run said about the file. A stub that a write would be denied for is left out.
+    """
     language = language_for(path)
     if language is None:
         return ()
+    files = ProjectFiles.of(project)
     try:
-        return language.stubs.missing_stubs(path, ProjectFiles.of(project))
+        stubs = language.stubs.missing_stubs(path, files, said)
     except (SyntaxError, RecursionError):
         return ()
+    return tuple(stub for stub in stubs if not _denied(stub, files))
+
+
+def _denied(stub: Stub, files: ProjectFiles) -> bool:
+    before = None if stub.new else data_of(stub.path, files)
+    return beyond_stubs(stub.path, before, stub.whole.encode("utf-8", "surrogateescape")) is not None
 
 
 def stubs_of_run(
@@ -44,8 +55,9 @@ def stubs_of_run(
     errors = report.errors if report else ()
     paths |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
     there = [path for path in sorted(paths) if bytes_of(project, path) is not None]
-    told = {path: missing_stubs(project, path) for path in there}
-    return {path: stubs for path, stubs in told.items() if stubs}
+    said = [error.message for error in errors]
+    stubs = {path: missing_stubs(project, path, said) for path in there}
+    return {path: of_file for path, of_file in stubs.items() if of_file}
 
 
 class ProjectFiles:

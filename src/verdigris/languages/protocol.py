@@ -256,8 +256,11 @@ class Stubs(Part):
         """A stub that would have been enough instead of an edit; empty if none is known."""
         return ""
 
-    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
-        """The declarations that a test file needs to load; may raise SyntaxError or RecursionError."""
+    def missing_stubs(self, path: str, files: WorktreeFiles, said: Sequence[str]) -> tuple[Stub, ...]:
+        """The declarations that a test file needs to load; may raise SyntaxError or RecursionError.
+
+        `said`: what a run or a compiler said about the file; empty if it was not run.
+        """
         return ()
 
     def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:

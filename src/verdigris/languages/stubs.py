@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from verdigris.core.settings import Stack
@@ -55,6 +55,10 @@ class Signature:
     options: bool = False
     awaited: bool = False
     result: tuple[str, ...] = ()
+
+    @property
+    def takes_any(self) -> bool:
+        return bool(self.parameters) or self.spread or self.options
 
 
 @value
@@ -158,6 +162,15 @@ def merge_wanted(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
                 type=known.type or one.type,
             )
     return tuple(found.values())
+
+
+def by_file(wanted: Iterable[Wanted], file_of: Callable[[str], str | None]) -> dict[str, list[Wanted]]:
+    """Groups names by the file of their module; leaves out those of modules without a file."""
+    found: dict[str, list[Wanted]] = {}
+    for one in wanted:
+        if (at := file_of(one.module)) is not None:
+            found.setdefault(at, []).append(one)
+    return found
 
 
 def untold_notes(one: Wanted, known: Collection[str] = ()) -> Iterator[str]:

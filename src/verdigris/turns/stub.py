@@ -14,6 +14,7 @@ from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import language_for
 from verdigris.storage.project import Project, bytes_of
 from verdigris.turns.next_move import following_move
+from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     hindrance = project.state().hindrance
     if hindrance is not None and hindrance.cure and path in hindrance.files:
         return Deny("suite-broken", f"No stub is missing: {hindrance.what}.", hindrance.cure)
-    stubs = missing_stubs(project, path)
     language = language_for(path)
+    stubs = missing_stubs(project, path)
+    if not stubs and language is not None and language.facts.compiled:
+        # What the text does not show, such as the type of a variable, the compiler says.
+        stubs = run_tests(project, [word], cwd=cwd).stubs.get(path, ())
     if not stubs or language is None:
         return Stubbed(path, (), following_move(project, project.state()))
     stubs = (*language.stubs.path_files(path, stubs, ProjectFiles.of(project)), *stubs)

@@ -53,8 +53,8 @@ class GoTestIds(TestIds):
 
 
 class GoStubs(GrammarStubs):
-    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
-        return stub_places.stubs_of(path, files)
+    def missing_stubs(self, path: str, files: WorktreeFiles, said: Sequence[str]) -> tuple[Stub, ...]:
+        return stub_places.stubs_of(path, files, said)
 
 
 class GoImports(GrammarImports):

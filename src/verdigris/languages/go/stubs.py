@@ -154,9 +154,9 @@ class GoForms(Forms):
         text = text_of_node(item.node)
         return "" if item.node.type == "import_spec" else f"{_KEYWORDS.get(item.node.type, '')}{text}"
 
-    def fix_imports(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
+    def fiximports_of(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
         """Fixes the imports: Go does not compile a package with an unused or a missing import."""
-        now, was = _imports(text, path), _imports(earlier, path)
+        now, was = imports_of(text, path), imports_of(earlier, path)
         needed = {name: spec for name, spec in was.items() if name not in now and _uses(text, name)}
         idle = [spec for name, spec in now.items() if _uses(later, name) and not _uses(text, name)]
         edits = [
@@ -273,7 +273,7 @@ def _calls_one_of(node: Node, names: Collection[str]) -> bool:
     )
 
 
-def _imports(text: bytes, path: str) -> dict[str, Node]:
+def imports_of(text: bytes, path: str) -> dict[str, Node]:
     found = (item for item in GoForms().items(tree_of(path, text)[0]) if item.node.type == "import_spec")
     return {item.names[0]: item.node for item in found}
 

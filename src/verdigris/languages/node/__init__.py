@@ -18,7 +18,7 @@ from verdigris.languages.protocol import TestIds, lazy_modules, lazy_part
 from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from tree_sitter import Node
 
@@ -70,7 +70,7 @@ class NodeTestReader(GrammarTestReader):
 
 
 class NodeStubs(GrammarStubs):
-    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+    def missing_stubs(self, path: str, files: WorktreeFiles, said: Sequence[str]) -> tuple[Stub, ...]:  # noqa: ARG002 - the text shows enough
         return stub_places.stubs_of(path, files) if self.language.tests.has_grammar(path) else ()
 
 

@@ -1,4 +1,4 @@
-"""Finds the names that a test imports and its modules do not export, and places their stubs."""
+"""Finds what a JavaScript or TypeScript test takes from relative imports, and writes its stubs there."""
 
 from __future__ import annotations
 
@@ -9,132 +9,105 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import value
 from verdigris.languages.grammar.trees import first, grammar_of, part, parts, text_of_node, tree_of, walk
-from verdigris.languages.stubs import Argument, Kind, Stub, Wanted, WantedCall, data_of, merge_wanted
+from verdigris.languages.grammar.uses import NAMES, UseForms, Uses, is_class, kind_of_name, last_word
+from verdigris.languages.node.stubs import NodeForms
+from verdigris.languages.stubs import Kind, Stub, Wanted, by_file, data_of, merge_wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
+    from verdigris.languages.grammar.uses import Origin
     from verdigris.languages.stubs import Parameter, Signature, WorktreeFiles
 
 
 DEFAULT = "default"
-_TYPES = {"number": "number", "string": "string", "template_string": "string", "true": "boolean"}
-_TYPES |= {"false": "boolean", "array": "unknown[]", "object": "object"}
-_NAMES = {"number": "number", "string": "text", "boolean": "flag", "unknown[]": "items", "object": "options"}
-_RESERVED = frozenset(
-    {
-        *("break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do"),
-        *("else", "enum", "export", "extends", "false", "finally", "for", "function", "if", "import", "in"),
-        *("instanceof", "new", "null", "return", "super", "switch", "this", "throw", "true", "try", "typeof"),
-        *("var", "void", "while", "with", "yield", "let", "static", "await", "async", "arguments", "eval"),
-    }
-)
+_RESERVED = """
+    break case catch class const continue debugger default delete do else enum export extends false finally
+    for function if import in instanceof new null return super switch this throw true try typeof var void
+    while with yield let static await async arguments eval
+"""
 _BINDING = frozenset({"import_specifier", "import_clause", "variable_declarator"})
-_USES = frozenset({"identifier", "type_identifier"})
+_ASSERTING = frozenset({"expect", "equal"})
 
 
-@value
-class _ModuleNames:
-    taken: Mapping[str, tuple[str, str]]
-    """Maps local names to the module and the exported name."""
-    modules: Mapping[str, str]
-    made: Mapping[str, tuple[str, str]]
-    """Maps variables to the class of their object."""
+class NodeUses(Uses):
+    forms = UseForms(
+        members={"member_expression": ("object", "property")},
+        calls={"call_expression": "function", "new_expression": "constructor"},
+        variables={"variable_declarator": ("name", "value")},
+        types={
+            **dict.fromkeys(("string", "template_string"), "string"),
+            **dict.fromkeys(("true", "false"), "boolean"),
+            "number": "number",
+            "array": "unknown[]",
+            "object": "object",
+        },
+        words={"number": "number", "string": "text", "boolean": "flag", "object": "options"},
+        wrappers=frozenset({"parenthesized_expression", "unary_expression", "await_expression"}),
+        awaited="await_expression",
+        spread="spread_element",
+        reserved=frozenset(_RESERVED.split()),
+    )
 
-    def origin(self, node: Node | None) -> tuple[str, str] | None:
-        if node is None:
-            return None
-        if node.type in _USES:
-            return self.taken.get(text_of_node(node))
-        if node.type == "member_expression":
-            module = self.modules.get(text_of_node(part(node, "object")))
-            return None if module is None else (module, text_of_node(part(node, "property")))
-        return None
+    def __init__(self, root: Node) -> None:
+        super().__init__(list(walk(root)))
+        self.taken: dict[str, Origin] = {}
+        """Local names, each with the module and the exported name."""
+        self.modules: dict[str, str] = {}
+        for node in self.nodes:
+            if node.type == "import_statement":
+                self._read_import(node)
+            elif node.type == "variable_declarator" and (module := _required_module(part(node, "value"))):
+                self._read_required(part(node, "name"), module)
+        self.read_variables()
 
-    def instance(self, node: Node | None) -> tuple[str, str] | None:
-        while node is not None and node.type in {"parenthesized_expression", "await_expression"}:
-            node = next(iter(parts(node)), None)
-        if node is None:
-            return None
-        if node.type == "new_expression":
-            return self.origin(part(node, "constructor"))
-        return self.made.get(text_of_node(node)) if node.type == "identifier" else None
-
-
-def find_wanted(path: str, data: bytes) -> tuple[Wanted, ...]:
-    root, _ = tree_of(path, data)
-    nodes = list(walk(root))
-    taken: dict[str, tuple[str, str]] = {}
-    modules: dict[str, str] = {}
-    for node in nodes:
-        _record_imports(node, taken, modules)
-    bound = _ModuleNames(taken, modules, {})
-    made = {
-        text_of_node(part(node, "name")): found
-        for node in nodes
-        if node.type == "variable_declarator" and (found := bound.instance(part(node, "value")))
-    }
-    return merge_wanted(_find_uses(nodes, _ModuleNames(taken, modules, made)))
-
-
-def read_exports(path: str, data: bytes) -> frozenset[str] | None:
-    """The names that a module exports; None if they depend on another module or on a value."""
-    root, _ = tree_of(path, data)
-    names: set[str] = set()
-    for node in walk(root):
-        if node.type == "export_statement":
-            if any(child.type == "*" for child in node.children):
-                return None
-            names |= set(_exported_names(node))
-        elif node.type == "assignment_expression":
-            target, right = text_of_node(part(node, "left")), part(node, "right")
-            if target == "module.exports" and right is not None:
-                if right.type != "object":
-                    return None
-                names |= {text_of_node(part(one, "key")) or text_of_node(one) for one in parts(right)}
-            elif target.startswith(("exports.", "module.exports.")):
-                names.add(target.rpartition(".")[2])
-    return frozenset(names)
-
-
-def _exported_names(node: Node) -> Iterator[str]:
-    if any(child.type == "default" for child in node.children):
-        yield DEFAULT
-        return
-    clause = first(parts(node), "export_clause")
-    for one in parts(clause):
-        yield text_of_node(part(one, "alias")) or text_of_node(part(one, "name"))
-    declaration = part(node, "declaration")
-    if declaration is None:
-        return
-    if name := text_of_node(part(declaration, "name")):
-        yield name
-    for declared in parts(declaration):
-        if declared.type == "variable_declarator":
-            yield text_of_node(part(declared, "name"))
-
-
-def _record_imports(node: Node, taken: dict[str, tuple[str, str]], modules: dict[str, str]) -> None:
-    if node.type == "import_statement":
+    def _read_import(self, node: Node) -> None:
         module = text_of_node(part(node, "source")).strip("\"'`")
         for one in parts(first(parts(node), "import_clause")):
             match one.type:
                 case "identifier":
-                    taken[text_of_node(one)] = (module, DEFAULT)
+                    self.taken[text_of_node(one)] = (module, DEFAULT)
                 case "namespace_import":
-                    modules[text_of_node(next(iter(parts(one)), None))] = module
+                    self.modules[text_of_node(next(iter(parts(one)), None))] = module
                 case "named_imports":
                     for each in parts(one):
                         name = text_of_node(part(each, "name"))
-                        taken[text_of_node(part(each, "alias")) or name] = (module, name)
-    elif node.type == "variable_declarator" and (module := _required_module(part(node, "value"))):
-        pattern = part(node, "name")
+                        self.taken[text_of_node(part(each, "alias")) or name] = (module, name)
+
+    def _read_required(self, pattern: Node | None, module: str) -> None:
         if pattern is not None and pattern.type == "object_pattern":
-            taken |= {text_of_node(one): (module, text_of_node(one)) for one in parts(pattern)}
+            self.taken |= {text_of_node(one): (module, text_of_node(one)) for one in parts(pattern)}
         else:
-            modules[text_of_node(pattern)] = module
+            self.modules[text_of_node(pattern)] = module
+
+    def is_use(self, node: Node) -> bool:
+        around = node.parent
+        return around is not None and (around.type not in _BINDING or part(around, "value") == node)
+
+    def origin(self, node: Node) -> Origin | None:
+        if node.type in NAMES:
+            return self.taken.get(text_of_node(node))
+        module = self.modules.get(text_of_node(part(node, "object")), "")
+        return (module, text_of_node(part(node, "property"))) if module else None
+
+    def wanted(self) -> Iterator[Wanted]:
+        for module, name in self.taken.values():
+            yield Wanted(module, name, "class" if is_class(name) else "value")
+        yield from (Wanted(module, "", "value") for module in self.modules.values())
+        yield from super().wanted()
+
+    def kind(self, node: Node, name: str) -> Kind:
+        around, named = node.parent, kind_of_name(name)
+        if around is None or named == "error":
+            return named
+        if node.type == "type_identifier" or around.type == "new_expression":
+            return "class"
+        if around.type == "arguments":
+            asserted = last_word(text_of_node(part(around.parent, "function"))) in _ASSERTING
+            return "value" if asserted or name.isupper() else "function"
+        return "function" if self.is_called(node) else named
 
 
 def _required_module(node: Node | None) -> str:
@@ -146,117 +119,51 @@ def _required_module(node: Node | None) -> str:
     return text_of_node(next(iter(parts(part(node, "arguments"))), None)).strip("\"'`")
 
 
-def _find_uses(nodes: list[Node], bound: _ModuleNames) -> Iterator[Wanted]:
-    for module, name in bound.taken.values():
-        yield Wanted(module, name, "class" if name[:1].isupper() and not name.isupper() else "value")
-    yield from (Wanted(module, "", "value") for module in bound.modules.values())
-    for node in nodes:
-        parent = node.parent
-        if parent is None or (parent.type in _BINDING and part(parent, "value") != node):
-            continue
-        if (found := bound.origin(node)) is not None:
-            yield Wanted(*found, _kind(node, found[1]), _calls(node))
-        if node.type == "member_expression":
-            yield from _wanted_members(node, bound)
-
-
-def _wanted_members(node: Node, bound: _ModuleNames) -> Iterator[Wanted]:
-    inner = part(node, "object")
-    static = bound.origin(inner)
-    owner = static or bound.instance(inner)
-    if owner is None or (static and not _is_class(static[1])):
-        return
-    calls = _calls(node)
-    kind: Kind = "function" if calls else "value"
-    member = Wanted(owner[0], text_of_node(part(node, "property")), kind, calls, of_type=static is not None)
-    yield Wanted(*owner, "class", members=(member,))
-
-
-def _is_class(name: str) -> bool:
-    return name[:1].isupper() and not (len(name) > 1 and name.isupper())
-
-
-def _kind(node: Node, name: str) -> Kind:
-    parent = node.parent
-    if name.endswith(("Error", "Exception")):
-        return "error"
-    if node.type == "type_identifier" or (parent is not None and parent.type == "new_expression"):
-        return "class"
-    if parent is not None and parent.type == "call_expression" and part(parent, "function") == node:
-        return "function"
-    if parent is not None and parent.type == "arguments":
-        asserted = text_of_node(part(parent.parent, "function")) in {"expect", "equal", "assert.equal"}
-        return "value" if asserted or name.isupper() else "function"
-    return "class" if _is_class(name) else "value"
-
-
-def _calls(node: Node) -> tuple[WantedCall, ...]:
-    call = node.parent
-    if call is None or node not in {part(call, "function"), part(call, "constructor")}:
-        return ()
-    given = parts(part(call, "arguments"))
-    spread = any(one.type == "spread_element" for one in given)
-    arguments = tuple(_argument(one) for one in given if one.type != "spread_element")
-    awaited = call.parent is not None and call.parent.type == "await_expression"
-    return (WantedCall(arguments, spread, awaited=awaited),)
-
-
-def _argument(node: Node) -> Argument:
-    found = node
-    while found.type == "unary_expression" and (inner := part(found, "argument")) is not None:
-        found = inner
-    kind = _TYPES.get(found.type, "")
-    if found.type == "new_expression":
-        name = text_of_node(part(found, "constructor")).rpartition(".")[2]
-    elif found.type == "call_expression":
-        name = text_of_node(part(found, "function")).rpartition(".")[2]
-    else:
-        name = (
-            text_of_node(found).rpartition(".")[2]
-            if found.type in {"identifier", "member_expression"}
-            else ""
-        )
-    name = name.lower() if name.isupper() else name[:1].lower() + name[1:]
-    usable = name.isidentifier() and name not in _RESERVED
-    return Argument(_NAMES.get(kind, name if usable else "value"), kind)
+def read_exports(path: str, data: bytes) -> frozenset[str] | None:
+    """The names that a module exports; None if they depend on another module or on a value."""
+    names: set[str] = set()
+    for item in NodeForms().items(tree_of(path, data)[0]):
+        kinds = {child.type for child in item.node.children}
+        if item.node.type == "export_statement":
+            if "*" in kinds:
+                return None
+            listed = (last_word(text_of_node(one)) for one in parts(first(parts(item.node), "export_clause")))
+            names |= {DEFAULT} if "default" in kinds else {*item.names, *listed}
+        assigned = first(parts(item.node), "assignment_expression")
+        target, right = text_of_node(part(assigned, "left")), part(assigned, "right")
+        if target == "module.exports":
+            if right is None or right.type != "object":
+                return None
+            names |= {text_of_node(part(one, "key") or one) for one in parts(right)}
+        elif target.startswith(("exports.", "module.exports.")):
+            names.add(last_word(target))
+    return frozenset(names)
 
 
 _ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
-_THROW = f'throw new Error("{MARK}");'
 _COMMON = re.compile(r"^\s*(?:module\.)?exports\b", re.MULTILINE)
 _LOADS = re.compile(r"\brequire\(")
 
 
 def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
     text = files.text(path)
-    by_file: dict[str, list[Wanted]] = {}
-    for one in find_wanted(path, data_of(path, files)):
-        if (at := _find_file(path, one.module, files)) is not None:
-            by_file.setdefault(at, []).append(one)
+    wanted = merge_wanted(NodeUses(tree_of(path, data_of(path, files))[0]).wanted())
     common = bool(_LOADS.search(text)) and " from " not in text
-    found = (
-        _stub(at, wanted, files, common=common, raises=files.is_behaviour_red)
-        for at, wanted in by_file.items()
-    )
-    return tuple(stub for stub in found if stub is not None)
+    by_path = by_file(wanted, lambda module: _find_file(path, module, files))
+    return tuple(s for at, names in by_path.items() for s in _stubs(at, names, files, common=common))
 
 
-def _stub(at: str, wanted: list[Wanted], files: WorktreeFiles, *, common: bool, raises: bool) -> Stub | None:
-    before = files.text(at)
+def _stubs(at: str, wanted: Sequence[Wanted], files: WorktreeFiles, *, common: bool) -> Iterator[Stub]:
+    before, new = files.text(at), at not in files.paths
     known = read_exports(at, data_of(at, files)) if before else frozenset()
-    new = at not in files.paths
     if known is None:
-        return None
+        return
     common = bool(_COMMON.search(before)) if before else common and not at.endswith((".mjs", ".ts", ".tsx"))
-    typed = at.endswith((".ts", ".tsx", ".mts", ".cts"))
-    texts = [
-        "".join(_write_stub(one, _DeclarationStyle(typed, common, raises)))
-        for one in wanted
-        if one.name and one.name not in known
-    ]
-    text = "\n".join(texts)
-    kept = f"{before.rstrip()}\n\n" if before.strip() else ""
-    return Stub(at, text, kept + text, new=new) if texts or new else None
+    style = DeclarationStyle(at.endswith((".ts", ".tsx", ".mts", ".cts")), common, files.is_behaviour_red)
+    texts = ["".join(style.write(one)) for one in wanted if one.name and one.name not in known]
+    if texts or new:
+        text = "\n".join(texts)
+        yield Stub(at, text, f"{before.rstrip()}\n\n{text}" if before.strip() else text, new=new)
 
 
 def _find_file(test: str, module: str, files: WorktreeFiles) -> str | None:
@@ -285,61 +192,60 @@ def _path_of_new_module(test: str, place: str) -> str:
     return f"{bare}.{named[1]}ts{named[3]}" if typed else place
 
 
-class _DeclarationStyle:
-    """How a module writes declarations: with types or without, and with which kind of export."""
+@value
+class DeclarationStyle:
+    """How a module writes declarations."""
 
-    def __init__(self, typed: bool, common: bool, raises: bool) -> None:
-        self.typed, self.common = typed, common
-        self.any = ": any" if typed else ""
-        self.body = _THROW if raises else f"return undefined; // {MARK}"
+    typed: bool
+    common: bool
+    """True for `module.exports`, false for `export`."""
+    raises: bool
 
-    def parameters(self, found: Signature) -> str:
-        words = [self._parameter(one) for one in found.parameters]
-        words += ["...rest: any[]" if self.typed else "...rest"] * found.spread
+    def write(self, one: Wanted) -> Iterator[str]:
+        name = "main" if one.name == DEFAULT else one.name
+        export = "" if self.common else "export default " if one.name == DEFAULT else "export "
+        match one.kind:
+            case "function":
+                start = f"{export}{'async ' * one.signature.awaited}function "
+                yield self._function(f"{start}{name}", one.signature)
+            case "error":
+                yield f"// {MARK}\n{export}class {name} extends Error {{}}\n"
+            case "class":
+                yield f"// {MARK}\n{export}class {name} {{\n{''.join(self._members(one))}}}\n"
+            case _ if one.name == DEFAULT:
+                yield f"{export}undefined; // {MARK}\n"
+            case _:
+                yield f"{export}const {name}{self._any} = undefined; // {MARK}\n"
+        if self.common:
+            yield f"module.exports.{name} = {name};\n"
+
+    def _members(self, one: Wanted) -> Iterator[str]:
+        called = {member.name for member in one.members if member.kind == "function"}
+        for member in one.members:
+            if member.kind == "value" and member.name not in called:
+                yield f"  {'static ' * member.of_type}{member.name}{self._any};\n"
+        if one.signature.takes_any:
+            yield f"  constructor({self._parameters(one.signature)}) {{}}\n"
+        for member in one.members:
+            if member.kind == "function":
+                start = f"  {'static ' * member.of_type}{'async ' * member.signature.awaited}"
+                yield self._function(f"{start}{member.name}", member.signature, "  ")
+
+    @property
+    def _any(self) -> str:
+        return ": any" if self.typed else ""
+
+    def _function(self, start: str, found: Signature, indent: str = "") -> str:
+        body = f'throw new Error("{MARK}");' if self.raises else f"return undefined; // {MARK}"
+        result = ": Promise<any>" if self.typed and found.awaited else self._any
+        return f"{start}({self._parameters(found)}){result} {{\n{indent}  {body}\n{indent}}}\n"
+
+    def _parameters(self, found: Signature) -> str:
+        words = [
+            *map(self._parameter, found.parameters),
+            *[f"...rest{self._any}{'[]' * self.typed}"] * found.spread,
+        ]
         return ", ".join(words)
 
     def _parameter(self, one: Parameter) -> str:
-        if not self.typed:
-            return one.name
-        return f"{one.name}{'?' if one.optional else ''}: {one.type or 'any'}"
-
-    def result(self, found: Signature) -> str:
-        if not self.typed:
-            return ""
-        return ": Promise<any>" if found.awaited else ": any"
-
-
-def _write_stub(one: Wanted, way: _DeclarationStyle) -> Iterator[str]:
-    name = "main" if one.name == DEFAULT else one.name
-    export = "" if way.common else "export default " if one.name == DEFAULT else "export "
-    match one.kind:
-        case "function":
-            start = "async function" if one.signature.awaited else "function"
-            head = f"{export}{start} {name}({way.parameters(one.signature)}){way.result(one.signature)}"
-            yield f"{head} {{\n  {way.body}\n}}\n"
-        case "error":
-            yield f"// {MARK}\n{export}class {name} extends Error {{}}\n"
-        case "class":
-            yield f"// {MARK}\n{export}class {name} {{\n{''.join(_write_members(one, way))}}}\n"
-        case _ if one.name == DEFAULT:
-            yield f"{export}undefined; // {MARK}\n"
-        case _:
-            yield f"{export}const {name}{way.any} = undefined; // {MARK}\n"
-    if way.common:
-        yield f"module.exports.{name} = {name};\n"
-
-
-def _write_members(one: Wanted, way: _DeclarationStyle) -> Iterator[str]:
-    called = {member.name for member in one.members if member.kind == "function"}
-    for member in one.members:
-        if member.kind == "value" and member.name not in called:
-            static = "static " if member.of_type else ""
-            yield f"  {static}{member.name}{way.any};\n"
-    if one.signature.parameters or one.signature.spread:
-        yield f"  constructor({way.parameters(one.signature)}) {{}}\n"
-    for member in one.members:
-        if member.kind == "function":
-            words = ["static"] * member.of_type + ["async"] * member.signature.awaited + [member.name]
-            found = member.signature
-            head = f"{' '.join(words)}({way.parameters(found)}){way.result(found)}"
-            yield f"  {head} {{\n    {way.body}\n  }}\n"
+        return f"{one.name}{'?' * one.optional}: {one.type or 'any'}" if self.typed else one.name

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         weakening,
     )
     from verdigris.languages.python import tracing as traced
-    from verdigris.languages.python.stubs import missing_names, places
+    from verdigris.languages.python.stubs import declarations, places
     from verdigris.languages.python.validation import mocks, stub_answers, vacuity
     from verdigris.languages.python.weakening import suite
     from verdigris.languages.stubs import Stub, WorktreeFiles
@@ -74,7 +74,7 @@ if not TYPE_CHECKING:
     )
     same_code, traced = lazy_modules(__name__, "same_code tracing")
     (suite,) = lazy_modules(f"{__name__}.weakening", "suite")
-    missing_names, places = lazy_modules(f"{__name__}.stubs", "missing_names places")
+    declarations, places = lazy_modules(f"{__name__}.stubs", "declarations places")
     mocks, stub_answers, vacuity = lazy_modules(f"{__name__}.validation", "mocks stub_answers vacuity")
     (findings,) = lazy_modules("verdigris.languages", "findings")
 
@@ -138,9 +138,9 @@ class PythonStubs(Stubs):
         return stubs.only_stubs(None if before is None else _text(before), _text(after))
 
     def stub_of_edit(self, before: bytes, after: bytes) -> str:
-        return missing_names.stub_of_edit(before, after)
+        return declarations.stub_of_edit(before, after)
 
-    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+    def missing_stubs(self, path: str, files: WorktreeFiles, said: Sequence[str]) -> tuple[Stub, ...]:  # noqa: ARG002 - the text shows enough
         return places.stubs_of(path, files)
 
     def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
@@ -150,7 +150,9 @@ class PythonStubs(Stubs):
         if not old_work:
             return None  # Python compiles nothing, so old code never conflicts with new declarations
         try:
-            return places.declare_missing(_text(before), _text(after)).encode("utf-8", "surrogateescape")
+            return declarations.declare_missing(_text(before), _text(after)).encode(
+                "utf-8", "surrogateescape"
+            )
         except (SyntaxError, ValueError, RecursionError):
             return None
 

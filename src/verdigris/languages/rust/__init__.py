@@ -62,7 +62,7 @@ class RustTestReader(GrammarTestReader):
 
 
 class RustStubs(GrammarStubs):
-    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+    def missing_stubs(self, path: str, files: WorktreeFiles, said: Sequence[str]) -> tuple[Stub, ...]:  # noqa: ARG002 - the text shows enough
         return stub_places.stubs_of(path, files)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.grammar.trees import part
-from verdigris.languages.rust.missing_names import find_wanted, read_declarations
+from verdigris.languages.rust.uses import find_wanted, read_declarations
 from verdigris.languages.stubs import UNTOLD, Stub, Wanted, data_of, untold_notes
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ class RustForms(Forms):
         if old.node.type != new.node.type:
             return False
         if old.node.type == "use_declaration":
-            return _visibility(old) == _visibility(new) and _used_paths(old.node) <= _used_paths(new.node)
+            return _visibility(old) == _visibility(new) and used_paths(old.node) <= used_paths(new.node)
         if _form_without_visibility(old) == _form_without_visibility(new):
             return not _visibility(old)
         return old.node.type in _SUCCESSORS and _head(old) == _head(new) and _has_body(old) == _has_body(new)
@@ -187,7 +187,7 @@ def _has_body(item: DeclarationItem) -> tuple[bool, str]:
     return body is not None, "" if body is None else body.type
 
 
-def _used_paths(node: Node) -> frozenset[str]:
+def used_paths(node: Node) -> frozenset[str]:
     return frozenset(_flatten_use(part(node, "argument"), ""))
 
 
@@ -206,7 +206,7 @@ def _flatten_use(node: Node | None, prefix: str) -> Iterator[str]:
 
 
 def _names_of_use(node: Node) -> frozenset[str]:
-    ends = (path.rpartition(" as ")[2].rpartition("::")[2] for path in _used_paths(node))
+    ends = (path.rpartition(" as ")[2].rpartition("::")[2] for path in used_paths(node))
     return frozenset(end for end in ends if end not in {"*", "_", "self"})
 
 

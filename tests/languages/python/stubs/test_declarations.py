@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.python.stubs.places import declare_missing
+from verdigris.languages.python.stubs.declarations import declare_missing
 
 BEFORE = "import os\n\n\ndef old():\n    return 1\n"
 OTHER = """\

@@ -7,13 +7,13 @@ from textwrap import dedent
 import pytest
 
 from verdigris.languages.python.stubs import only_stubs
-from verdigris.languages.python.stubs.missing_names import (
+from verdigris.languages.python.stubs.declarations import (
     extend_module,
-    find_wanted,
     python_stub,
     read_declarations,
     stub_of_edit,
 )
+from verdigris.languages.python.stubs.uses import find_wanted
 
 
 def stubs(text: str, *, raises: bool = True) -> str:
