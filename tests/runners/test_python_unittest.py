@@ -11,14 +11,13 @@ from random import Random
 
 import pytest
 
+from support.alive import decoded, plan
 from support.gitrepo import make_repo
 from support.pyproject import PyProject, channel_of
 from support.turns import World
 from verdigris.checks.liveness.judgement import judge_runs
 from verdigris.core.records import Actor
 from verdigris.core.report import RunEnd, Status, TestReport, TestResult
-from verdigris.languages.python.liveness.probes import plan
-from verdigris.languages.tracing import shuffle_runs
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.setup.initialisation import initialise
@@ -438,8 +437,8 @@ def test_assertions_are_tried(project: PyProject, body: str, hollow: int) -> Non
     test += "        self.assertEqual(calc.sub(5, 3), 2)\n"
     project.write("tests/test_a.py", test)
     asked = ["tests/test_a.py::T::test_sub"]
-    made = shuffle_runs(plan({"tests/test_a.py": test}, asked, Random(1)), Random(1))
-    texts = tuple(member.texts for member in made.members)
+    made = plan({"tests/test_a.py": test}, asked, Random(1))
+    texts = decoded(made)
     report = project.test("tests/test_a.py", runs=RequestedRuns(texts), trace=["calc.py"], disposable=True)
     live = judge_runs(made, report.variants, asked)
     assert (len(live.hollow), live.unreached, live.unlike, live.away) == (hollow, {}, (), {})
@@ -455,10 +454,8 @@ def test_changed_texts_share_what_was_loaded_of_the_environment(project: PyProje
     test += "        with open('../seen', 'a') as seen:\n            print(EARLY, file=seen)\n"
     test += "        self.assertEqual(calc.sub(5, 3), 2)\n"
     project.write("tests/test_a.py", test)
-    made = shuffle_runs(
-        plan({"tests/test_a.py": test}, ["tests/test_a.py::T::test_sub"], Random(1)), Random(1)
-    )
-    runs = RequestedRuns(tuple(member.texts for member in made.members), preload=("wave",))
+    made = plan({"tests/test_a.py": test}, ["tests/test_a.py::T::test_sub"], Random(1))
+    runs = RequestedRuns(decoded(made), preload=("wave",))
     project.test("tests/test_a.py", runs=runs, disposable=True)
     assert set((project.root.parent / "seen").read_text().split()) == {"True"}
 

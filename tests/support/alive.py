@@ -12,7 +12,7 @@ import unittest
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY, AsyncMock, Mock
 
 import pytest
@@ -25,10 +25,28 @@ from verdigris.checks.liveness.judgement import (
 )
 from verdigris.core.report import Place, VariantOutcome
 from verdigris.core.test_ids import function_of
-from verdigris.languages.python.liveness.probes import plan, plan_reaching
-from verdigris.languages.tracing import RunSet, shuffle_runs
+from verdigris.languages.probes import plan_runs
+from verdigris.languages.registry import language_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.languages.probes import RunSet
 
 PATH = "tests/test_it.py"
+
+
+LIVENESS = language_named("python").liveness
+
+
+def plan(texts: dict[str, str], ids: Iterable[str], random: Random, most: int = 1000, few: int = 6) -> RunSet:
+    """Plans what a verdict plans, in as many runs as there are."""
+    data = {path: text.encode() for path, text in texts.items()}
+    return plan_runs(LIVENESS.probes(data, ids, random, 2), data, random, most, few)
+
+
+def decoded(runs: RunSet) -> tuple[dict[str, str], ...]:
+    return tuple({path: data.decode() for path, data in one.texts.items()} for one in runs.members)
 
 
 def twice(n: Any) -> Any:
@@ -74,14 +92,16 @@ def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
     """`names`: the names that the test file would import."""
     random = Random(seed)
     ids = [f"{PATH}::{function}" for function in functions]
-    made = plan({PATH: text}, ids, random)
-    runs = shuffle_runs(made, random)
+    runs = plan({PATH: text}, ids, random)
     judged = judge_runs(runs, outcomes(runs, text, ids, names), ids)
-    again = shuffle_runs(plan_reaching({PATH: text}, ids, judged.suspects), random)
+    places = {(one.path, one.line) for one in judged.suspects}
+    failures = LIVENESS.failures_after({PATH: text.encode()}, ids, places)
+    again = plan_runs(failures, {PATH: text.encode()}, random, 1000, 1)
     heard = reached_assertions(again, outcomes(again, text, ids, names))
     hollow = [text for texts in judged.hollow.values() for text in texts]
     hollow += [text for texts in find_unnoticed(judged.suspects, heard).values() for text in texts]
-    unreached = [*made.unreached, *(text for texts in judged.unreached.values() for text in texts)]
+    unread = [one for one in ids if one not in runs.totals]
+    unreached = [*unread, *(text for texts in judged.unreached.values() for text in texts)]
     seen = frozenset(map(function_of, judged.seen | {case for *_, case in heard}))
     return Tried(tuple(hollow), tuple(dict.fromkeys(unreached)), seen, judged)
 
@@ -90,7 +110,7 @@ def outcomes(runs: RunSet, text: str, ids: list[str], names: dict[str, Any]) -> 
     done = []
     for index, variant in enumerate(runs.members):
         module = {"__name__": "test_it", "pytest": pytest, "unittest": unittest, **names}
-        exec(compile(variant.texts.get(PATH, text), PATH, "exec"), module)
+        exec(compile(variant.texts.get(PATH, text.encode()).decode(), PATH, "exec"), module)
         results: dict[str, Any] = {}
         places: dict[str, tuple[Place, ...]] = {}
         for name in ids:

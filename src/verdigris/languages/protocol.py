@@ -352,10 +352,23 @@ class Liveness(Part):
     """The most and the fewest changed texts of a test that are tried; compiled languages try fewer."""
 
     def probes(
-        self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
+        self, texts: Mapping[str, bytes], asked: Iterable[str], dice: Random, count: int
     ) -> tuple[Probe, ...]:
-        """Finds assertions, each with changes that honest code fails; `names`: tests by file."""
+        """Finds assertions, each with up to `count` changes that honest code fails.
+
+        `texts`: every test file that a run loads. `asked`: native ids.
+        """
         return ()
+
+    def failures_after(
+        self, texts: Mapping[str, bytes], asked: Iterable[str], places: Collection[tuple[str, int]]
+    ) -> tuple[Probe, ...]:
+        """Adds a failure after the assertions at these places (path and line), to see which are reached."""
+        return ()
+
+    def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
+        """Why a test has no probe."""
+        return "no assertion that can be changed was found in it"
 
     def run_target(self, path: str) -> str:
         """The argument that makes the runner run a test file as it runs it in the suite."""

@@ -1,13 +1,13 @@
 """`Tracing`: what a verdict needs from a language whose interpreter runs our reporter.
 
-The reporter records which lines a run executes, and it can run tests with other texts in memory.
+The reporter records which lines a run executes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from verdigris.core.value import field, value
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,7 +58,7 @@ class Tracing(Protocol):
         """The function that each line belongs to, empty for none; None if that cannot be determined."""
         ...
 
-    # -- changed assertions ----------------------------------------------------------------------------------
+    # -- tests that a change affects -------------------------------------------------------------------------
 
     def affected_tests(
         self,
@@ -72,22 +72,6 @@ class Tracing(Protocol):
 
         `passed`: native ids. `tests`: texts of test files. `before`, `after`: changed source, all by path.
         """
-        ...
-
-    def plan_probes(
-        self, texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int, few: int
-    ) -> ProbePlan:
-        """Plans variants of the test files with changed assertions; see `ProbePlan`.
-
-        `texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
-        `most`: the limit of variants; `few`: the limit for variants that change an assertion once more.
-        """
-        ...
-
-    def plan_reaching(
-        self, texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[TracedProbe]
-    ) -> ProbePlan:
-        """Plans a failure after each suspect assertion, to see if it is reached and its failure noticed."""
         ...
 
     # -- source that tests assert with -----------------------------------------------------------------------
@@ -112,58 +96,6 @@ class Tracing(Protocol):
     ) -> tuple[str, ...]:
         """Lists functions that tests assert with and whose assertions did not run. `ran`: lines by path."""
         ...
-
-
-@value
-class TracedProbe:
-    """One assertion, changed so that honest code fails it."""
-
-    path: str
-    line: int
-    what: str
-    functions: tuple[str, ...]
-    """Tests, as `path::TestA::test_x`, that contain or call the assertion: each must fail."""
-    lines: tuple[int, int]
-    """First and last line in the changed text; a failure on other lines says nothing about this probe."""
-    guarded: frozenset[str] = frozenset()
-    """The tests that may rightly pass: they may not reach the assertion, or they catch its failure."""
-    group: int = 0
-    """Honest code may pass some probes of a group other than 0 by chance, but never all of them."""
-
-
-@value
-class Variant:
-    texts: Mapping[str, str]
-    """Every file that some variant changes, by path. Each test has at most one changed assertion."""
-    probes: tuple[TracedProbe, ...]
-
-
-@value
-class ProbePlan:
-    truth: Mapping[str, str] = field(default_factory=dict)
-    """The true texts of the files that some variant changes."""
-    variants: tuple[Variant, ...] = ()
-    unreached: tuple[str, ...] = ()
-    """Tests without an assertion that can be changed, each with the reason."""
-    totals: Mapping[str, int] = field(default_factory=dict)
-    """The number of changes of each test, with those that no variant has room for."""
-
-
-@value
-class RunSet:
-    """The runs of a plan in the order in which they are carried out."""
-
-    members: tuple[Variant, ...]
-    truth: int
-    """The position of the run with the true texts."""
-    totals: Mapping[str, int] = field(default_factory=dict)
-
-
-def shuffle_runs(made: ProbePlan, random: Chance) -> RunSet:
-    """Puts all runs in random order, so that the code under test cannot tell which has the true texts."""
-    members = [Variant(made.truth, ()), *made.variants]
-    order = random.sample(range(len(members)), len(members))
-    return RunSet(tuple(members[number] for number in order), order.index(0), made.totals)
 
 
 @value

@@ -21,7 +21,7 @@ _NUMBER = 4
 def open_apart(path: str, flags: int, mode: int = 0o777) -> int:
     """Opens a file as `os.open` does, on a copy of its mount that only the descriptor keeps.
 
-    The copy is made in a namespace that ends at once; where none can be made, the file is opened by everybody's mount.
+    The copy is made in a namespace that ends at once. Where none can be made, the mount is everybody's.
     """
     ours, theirs = _socket.socketpair()
     child = os.fork()

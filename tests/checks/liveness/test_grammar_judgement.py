@@ -25,8 +25,8 @@ pytestmark = pytest.mark.quick
 PATH, NAME = "a.test.js", "adds"
 TEST = f"{PATH}::{NAME}"
 ASKED = TriedTests((TEST,))
-SURE = Probe(PATH, 3, "expect(f()).toBe(3)", (ProbeChange(()),), frozenset({NAME}))
-UNSURE = replace(SURE, names=frozenset(), maybe=frozenset({NAME}))
+SURE = Probe(PATH, 3, "expect(f()).toBe(3)", (ProbeChange(()),), frozenset({TEST}))
+UNSURE = replace(SURE, names=frozenset(), maybe=frozenset({TEST}))
 AT_TEST = Failure("AssertionError", assertion=True, message="3 is not 4", place=Place(PATH, 3))
 IN_SOURCE = Failure("RangeError", assertion=False, message="no", place=Place("src/f.js", 9))
 

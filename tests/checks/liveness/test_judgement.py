@@ -6,16 +6,20 @@ from unittest.mock import ANY
 
 import pytest
 
-from support.alive import HONEST, PATH, function, tried
+from support.alive import HONEST, LIVENESS, PATH, function, plan, tried
 from verdigris.checks.liveness.judgement import LivenessFindings, find_unnoticed, judge_runs
 from verdigris.core.report import Place, VariantOutcome
 from verdigris.core.test_ids import function_of
-from verdigris.languages.python.liveness.probes import plan
-from verdigris.languages.tracing import RunSet, TracedProbe, Variant, shuffle_runs
+from verdigris.languages.probes import Probe, ProbeChange, RunSet, Try, Variant
 
 pytestmark = pytest.mark.quick
 
 TEST = "t.py::test_x"
+
+
+def tries_of(made: RunSet) -> list[int]:
+    """How many assertions each changed text changes."""
+    return sorted(len(member.tries) for member in made.members if member.tries)
 
 
 def test_as_many_variants_as_one_test_has_assertions() -> None:
@@ -23,39 +27,38 @@ def test_as_many_variants_as_one_test_has_assertions() -> None:
     other = "class TestB:\n    def test_b(self): assert 1 == 1"
     ids = [f"{PATH}::test_{n}" for n in range(9)] + ["tests/test_b.py::TestB::test_b[1]"]
     made = plan({PATH: text, "tests/test_b.py": other}, ids, Random(1), few=2)
-    assert [len(variant.probes) for variant in made.variants] == [10, 9]
-    assert all(set(variant.texts) == {PATH, "tests/test_b.py"} for variant in made.variants)
-    assert made.variants[1].texts[PATH].startswith("def test_0():\n    assert 0 == 0\n    assert (0)")
-    assert made.truth == {PATH: text, "tests/test_b.py": other}
+    assert tries_of(made) == [10, 10]
+    assert all(set(member.texts) == {PATH, "tests/test_b.py"} for member in made.members)
+    assert made.members[made.truth].texts == {PATH: text.encode(), "tests/test_b.py": other.encode()}
     assert made.totals[f"{PATH}::test_3"] == 2
 
 
-def test_an_assertion_is_drawn_more_than_once_while_that_is_cheap() -> None:
-    text = function("assert twice(2) == 4")
-    assert len(plan({PATH: text}, [f"{PATH}::test_it"], Random(1), few=3).variants) == 2
-    assert len(plan({PATH: text}, [f"{PATH}::test_it"], Random(1), few=1).variants) == 1
+@pytest.mark.parametrize(("few", "runs"), [(3, 2), (1, 1)])
+def test_an_assertion_is_drawn_more_than_once_while_that_is_cheap(few: int, runs: int) -> None:
+    made = plan({PATH: function("assert twice(2) == 4")}, [f"{PATH}::test_it"], Random(1), few=few)
+    assert tries_of(made) == [1] * runs
 
 
 def test_there_are_no_more_runs_than_the_time_allows() -> None:
     text = function("\n".join(f"assert twice({n}) == {2 * n}" for n in range(9)))
     made = plan({PATH: text}, [f"{PATH}::test_it"], Random(1), most=4)
-    assert (len(made.variants), made.totals) == (4, {f"{PATH}::test_it": 9})
+    assert (tries_of(made), made.totals) == ([1] * 4, {f"{PATH}::test_it": 9})
 
 
 def test_what_says_something_only_together_is_tried_together_or_not_at_all() -> None:
     text = function("assert twice(2) == twice(2)")
     for seed in range(9):
-        made = plan({PATH: text}, [f"{PATH}::test_it"], Random(seed), most=1)
-        assert [variant.probes for variant in made.variants] == [()]
+        assert tries_of(plan({PATH: text}, [f"{PATH}::test_it"], Random(seed), most=1)) == []
+        assert tries_of(plan({PATH: text}, [f"{PATH}::test_it"], Random(seed), most=2)) == [1, 1]
 
 
 def test_the_order_of_the_runs_is_random_and_none_is_marked() -> None:
-    made = plan({PATH: function("assert twice(2) == 4")}, [f"{PATH}::test_it"], Random(1))
-    places = {shuffle_runs(made, Random(seed)).truth for seed in range(40)}
-    assert places == {0, 1, 2}
-    runs = shuffle_runs(made, Random(3))
-    assert runs.members[runs.truth].texts == made.truth
-    assert len({tuple(member.texts) for member in runs.members}) == 1
+    found = [
+        plan({PATH: function("assert twice(2) == 4")}, [f"{PATH}::test_it"], Random(seed))
+        for seed in range(40)
+    ]
+    assert {made.truth for made in found} == {0, 1, 2}
+    assert all(len({tuple(member.texts) for member in made.members}) == 1 for made in found)
 
 
 @pytest.mark.parametrize(
@@ -72,17 +75,18 @@ def test_the_order_of_the_runs_is_random_and_none_is_marked() -> None:
     ],
 )
 def test_what_cannot_be_changed_is_listed(text: str, name: str, why: str) -> None:
-    made = plan({PATH: text}, [f"{PATH}::{name}[1]"], Random(1))
-    assert (made.variants, made.unreached) == ((), (f"{PATH}::{name}: {why}",))
+    assert plan({PATH: text}, [f"{PATH}::{name}[1]"], Random(1)).totals == {}
+    assert LIVENESS.why_unread({PATH: text.encode()}, f"{PATH}::{name}") == why
 
 
-def runs(*probes: TracedProbe) -> RunSet:
-    members = tuple(Variant({"t.py": ""}, (probe,)) for probe in probes)
-    return RunSet((Variant({"t.py": ""}, ()), *members), 0, {TEST: len(probes)})
+def runs(*tries: Try) -> RunSet:
+    members = tuple(Variant((one,), {"t.py": b""}) for one in tries)
+    return RunSet((Variant((), {"t.py": b""}), *members), 0, {TEST: len(tries)})
 
 
-def probe(**fields: Any) -> TracedProbe:
-    return TracedProbe("t.py", 7, "4 → 5", (TEST,), (7, 8), **fields)
+def probe(**fields: Any) -> Try:
+    change = ProbeChange((), "4 → 5")
+    return Try(Probe("t.py", 7, "", (change,), **{"names": frozenset({TEST}), **fields}), change, (7, 8))
 
 
 def outcome(index: int = 1, **fields: Any) -> VariantOutcome:
@@ -140,7 +144,8 @@ def test_a_test_must_pass_with_the_true_text_in_its_set() -> None:
 
 
 def test_of_two_values_an_honest_one_may_be_either() -> None:
-    pair = probe(group=1), probe(group=1)
+    one_probe = probe(joint=True)
+    pair = one_probe, one_probe
     one = judge_runs(runs(*pair), [passed(0), passed(1), failed(TEST, 7)], [TEST])
     assert one.hollow == {}
     both = judge_runs(runs(*pair), [passed(0), passed(1), passed(2)], [TEST])
@@ -219,7 +224,7 @@ def test_it(loud):
 def test_of_two_cases_each_may_end_before_the_assertions_of_the_other() -> None:
     live = tried(CASES, "test_it", **HONEST)
     assert (live.hollow, set(live.seen)) == ((), {f"{PATH}::test_it"})
-    assert {probe.functions for probe in live.judged.suspects} == {
+    assert {one.cases for one in live.judged.suspects} == {
         (f"{PATH}::test_it[1]",),
         (f"{PATH}::test_it[0]",),
     }
@@ -227,14 +232,14 @@ def test_of_two_cases_each_may_end_before_the_assertions_of_the_other() -> None:
 
 def test_a_case_that_passes_what_it_reaches_is_hollow_whatever_the_other_one_does() -> None:
     live = tried(CASES, "test_it", twice=lambda value: 4 if value == 2 else ANY)
-    assert [text.rpartition(": ")[2] for text in live.hollow] == [f"{PATH}::test_it[1] still passes"]
+    assert {text.rpartition(": ")[2] for text in live.hollow} == {f"{PATH}::test_it[1] still passes"}
 
 
 def test_a_case_is_known_by_its_place_where_a_changed_row_gives_it_another_id() -> None:
     """A row's value stands in the id of its case: `[a-1]` is `[a-9]` with another expectation."""
-    asked = runs(probe(guarded=frozenset({TEST})))
+    asked = runs(probe(names=frozenset(), maybe=frozenset({TEST})))
     live = judge_runs(asked, [passed(0, "[a-1]", "[b-2]"), passed(1, "[a-9]", "[b-8]")], [TEST])
-    assert [each.functions for each in live.suspects] == [(f"{TEST}[a-1]", f"{TEST}[b-2]")]
+    assert [each.cases for each in live.suspects] == [(f"{TEST}[a-1]", f"{TEST}[b-2]")]
     assert list(find_unnoticed(live.suspects, frozenset({("t.py", 7, f"{TEST}[b-2]")}))) == [TEST]
 
 

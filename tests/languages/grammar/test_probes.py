@@ -18,7 +18,8 @@ FORMS = {"a.test.ts": (NODE, "a"), "tests/a.rs": (RUST, "a"), "a_test.go": (GO, 
 
 
 def found(path: str, text: str, *names: str, seed: int = 0) -> tuple[Probe, ...]:
-    return reader_of(path).liveness.probes({path: text.encode()}, {path: names}, Random(seed), 6)
+    asked = [f"{path}::{name}" for name in names]
+    return reader_of(path).liveness.probes({path: text.encode()}, asked, Random(seed), 6)
 
 
 def tried(path: str, body: str, seed: int = 0) -> list[str]:
@@ -188,7 +189,7 @@ def test_a_value_that_is_also_given_to_the_code_is_not_another_one(path: str, bo
 def test_what_may_not_run_is_tried_and_need_not_fail(path: str, body: str) -> None:
     form, name = FORMS[path]
     [probe] = found(path, form.format(body), name)
-    assert (set(probe.names), set(probe.maybe)) == (set(), {name})
+    assert (set(probe.names), set(probe.maybe)) == (set(), {f"{path}::{name}"})
     assert tried(path, body)
 
 
@@ -245,7 +246,7 @@ def test_what_an_example_prints_is_other_text() -> None:
 def test_a_test_within_a_test_is_tried_with_the_one_around_it() -> None:
     text = "test('a', async (t) => {\n  await t.test('b', () => {\n    assert.equal(f(), 3);\n  });\n});\n"
     [probe] = found("a.test.ts", text, "a", "a › b")
-    assert set(probe.names) == {"a", "a › b"}
+    assert set(probe.names) == {"a.test.ts::a", "a.test.ts::a › b"}
 
 
 def test_only_where_values_are_compared_an_opposite_is_less_than_another_value() -> None:

@@ -73,7 +73,7 @@ def judge_set(
 def hollow_others(asked: TriedTests, member: Member) -> frozenset[str]:
     """Unclaimed tests that pass this changed text."""
     passing = {r.native_id for r in member.report.results if r.status is Status.PASS}
-    tried = {f"{one.probe.path}::{name}" for one in member.tries for name in one.probe.names}
+    tried = {name for one in member.tries for name in one.probe.names}
     return frozenset(tried & passing & {*asked.others})
 
 
@@ -89,10 +89,9 @@ def _take_in(found: _SetFindings, tried: frozenset[str], member: Member, named: 
     for one in member.tries:
         fresh = [result for result in renamed if result.native_id.startswith(f"{one.probe.path}::")]
         other = next((r for r in fresh if r.status is Status.PASS), next(iter(fresh), None))
-        for name in sorted(one.probe.names | one.probe.maybe):
-            native = f"{one.probe.path}::{name}"
+        for native in sorted(one.probe.names | one.probe.maybe):
             if native in tried:
-                sure = name in one.probe.names
+                sure = native in one.probe.names
                 _judge(found, one, native, results.get(native, other), report, sure=sure)
 
 
@@ -145,14 +144,14 @@ def _unlike(asked: TriedTests, true: TestReport) -> Iterator[str]:
 
 def _find_unseen(asked: TriedTests, found: _SetFindings, known: Sequence[Probe]) -> Iterator[str]:
     """Claimed tests all of whose assertions may not run, and did not: one that ran would have failed."""
-    sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
+    sure = {name for probe in known for name in probe.names}
     for native in asked.claimed:
         if native in found.passed - sure - found.seen:
             yield describe_unseen(native)
 
 
 def _tests_without_end(asked: TriedTests, found: _SetFindings, known: Sequence[Probe]) -> Iterator[str]:
-    sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
+    sure = {name for probe in known for name in probe.names}
     for native in asked.claimed:
         if native in found.seen | found.passed:
             continue
@@ -164,5 +163,5 @@ def _tests_without_end(asked: TriedTests, found: _SetFindings, known: Sequence[P
 
 def not_shown(asked: TriedTests, known: Sequence[Probe]) -> Iterator[str]:
     """Claimed tests in which nothing can be changed."""
-    reached = {f"{p.path}::{n}" for p in known for n in p.names | p.maybe}
+    reached = {name for probe in known for name in probe.names | probe.maybe}
     yield from (f"{native}: {_UNREAD}" for native in asked.claimed if native not in reached)

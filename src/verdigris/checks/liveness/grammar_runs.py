@@ -73,12 +73,8 @@ class OpposedTests:
 
 def oppose(project: Project, stack: Stack, tests: OpposedTests, room: Layer | None) -> Liveness:
     claimed, others, held = tests.claimed, tests.others, tests.held
-    names: dict[str, list[str]] = {}
-    for native in (*claimed, *others):
-        path = split_id(native).path
-        names.setdefault(path, []).append(native[len(path) + 2 :])
     language = language_named(stack.language)
-    paths = [path for path in names if has_grammar(path)]
+    paths = [p for p in dict.fromkeys(split_id(one).path for one in (*claimed, *others)) if has_grammar(p)]
     if room is None or not paths:
         return Liveness((), ())
     from verdigris.languages.probes import draw_members
@@ -87,8 +83,8 @@ def oppose(project: Project, stack: Stack, tests: OpposedTests, room: Layer | No
     found = project.workspace.read_many(tests.tree, paths) if held is None else held.texts
     texts = {path: data for path in paths if (data := found.get(path)) is not None}
     most, least = language.liveness.tried_texts
-    known = language.liveness.probes(texts, names, dice, most)
-    reached = {f"{probe.path}::{name}" for probe in known for name in probe.names}
+    known = language.liveness.probes(texts, (*claimed, *others), dice, most)
+    reached = {name for probe in known for name in probe.names}
     others = [native for native in others if native in reached]
     needed = {split_id(native).path for native in (*claimed, *others)}
     texts = {path: data for path, data in texts.items() if path in needed}

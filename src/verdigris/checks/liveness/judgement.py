@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.report import Place, VariantOutcome
 from verdigris.core.test_ids import function_of
-from verdigris.core.value import field, replace, value
+from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.languages.tracing import RunSet, TracedProbe
+    from verdigris.languages.probes import RunSet, Try
 
 SPENT = "no time was left"
 _UNTRIED = "it was not tried"
@@ -30,6 +30,18 @@ class Liveness:
 
 
 @value
+class Suspect:
+    """An assertion with a change that some cases of a test passed, perhaps rightly."""
+
+    path: str
+    line: int
+    what: str
+    cases: tuple[str, ...]
+    guarded: frozenset[str]
+    """The tests that may rightly pass."""
+
+
+@value
 class LivenessFindings:
     """What one set of runs showed."""
 
@@ -39,8 +51,7 @@ class LivenessFindings:
     """Cases of tests in which an assertion was seen to run: changed, it failed in its place."""
     lines: frozenset[tuple[str, int]] = frozenset()
     """The assertions that were seen to run, as they stand in the true text."""
-    suspects: tuple[TracedProbe, ...] = ()
-    """Passed, and perhaps rightly: not reached, or caught; each with the cases of tests that did."""
+    suspects: tuple[Suspect, ...] = ()
     unlike: tuple[str, ...] = ()
     """Of the asked tests: those that do not pass with the true text."""
     unreached: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -68,37 +79,38 @@ class _SeenProbes:
         self.hollow: dict[str, dict[str, None]] = {}
         self.seen: set[str] = set()
         self.lines: set[tuple[str, int]] = set()
-        self.suspects: dict[TracedProbe, None] = {}
+        self.suspects: dict[Suspect, None] = {}
         self.unreached: dict[str, dict[str, None]] = {}
         self.whys: dict[str, list[str]] = {}
         self.tried: dict[str, int] = {}
         self.named: dict[str, tuple[str, ...]] = {}
-        self.joint: dict[tuple[int, str], list[tuple[TracedProbe, frozenset[int], str | None]]] = {}
+        self.joint: dict[tuple[int, str], list[tuple[Try, frozenset[int], str | None]]] = {}
 
-    def take(self, probe: TracedProbe, function: str, outcome: VariantOutcome, right: list[_CaseEnd]) -> None:
+    def take(self, one: Try, function: str, outcome: VariantOutcome, right: list[_CaseEnd]) -> None:
         """`right`: the cases of the function with the true text."""
         cases = _cases(function, outcome, right)
         passing = _passing_numbers(cases, right)
-        why = _why_unreached(probe, cases, outcome)
+        why = _why_unreached(one, cases, outcome)
         self.whys.setdefault(function, []).append("" if cases else why or "")
         self.named.setdefault(function, tuple(case.name for case in cases))
         self.tried[function] = self.tried.get(function, 0) + bool(cases)
-        self.seen.update(case.name for case in cases if _fails_at(probe, case))
+        self.seen.update(case.name for case in cases if _fails_at(one, case))
         if why is None:
-            self.lines.add((probe.path, probe.line))
-        if probe.group:
-            self.joint.setdefault((probe.group, function), []).append((probe, passing, why))
+            self.lines.add((one.probe.path, one.probe.line))
+        if one.probe.joint:
+            self.joint.setdefault((id(one.probe), function), []).append((one, passing, why))
         else:
-            self.judge(probe, function, why, tuple(cases[number].name for number in sorted(passing)))
+            self.judge(one, function, why, tuple(cases[number].name for number in sorted(passing)))
 
-    def judge(self, probe: TracedProbe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
-        """`passed`: the cases of the function that passed although the assertion was changed."""
-        told = f"{probe.path}:{probe.line}: {probe.what}"
-        if passed and function not in probe.guarded:
+    def judge(self, one: Try, function: str, why: str | None, passed: tuple[str, ...]) -> None:
+        """`passed`: the cases of the test that passed although the assertion was changed."""
+        path, line, what = one.probe.path, one.probe.line, one.change.what
+        told = f"{path}:{line}: {what}"
+        if passed and function not in one.guarded:
             self.hollow.setdefault(function, {})[f"{told}: {passed[0]} still passes"] = None
             return
         if passed:
-            self.suspects[replace(probe, functions=passed)] = None
+            self.suspects[Suspect(path, line, what, passed, one.guarded)] = None
         if why is not None:
             self.unreached.setdefault(function, {})[f"{told}: {why}"] = None
 
@@ -107,10 +119,10 @@ class _SeenProbes:
         for (_, function), parts in self.joint.items():
             passed = frozenset.intersection(*(passing for _, passing, _ in parts))
             unseen = all(why is not None for *_, why in parts)
-            probe, _, why = parts[-1]
+            one, _, why = parts[-1]
             named = self.named.get(function, ())
             cases = tuple(named[number] for number in sorted(passed) if number < len(named))
-            self.judge(probe, function, why if unseen else None, cases)
+            self.judge(one, function, why if unseen else None, cases)
 
 
 def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable[str]) -> LivenessFindings:
@@ -120,9 +132,9 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
     book = _SeenProbes()
     for index, member in enumerate(made.members):
         outcome = known.get(index, VariantOutcome(index, why=_UNTRIED))
-        for probe in member.probes:
-            for function in probe.functions:
-                book.take(probe, function, outcome, _cases(function, right))
+        for one in member.tries:
+            for function in sorted(one.probe.names | one.probe.maybe):
+                book.take(one, function, outcome, _cases(function, right))
     book.judge_groups()
     hollow = {name: tuple(texts) for name, texts in book.hollow.items() if not _fails(name, right)}
     away = {
@@ -147,24 +159,24 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
     """Path, line and case of each assertion behind which a failure was noticed."""
     known = {outcome.index: outcome for outcome in outcomes}
     return frozenset(
-        (probe.path, probe.line, case.name)
+        (one.probe.path, one.probe.line, case.name)
         for index, member in enumerate(made.members)
-        for probe in member.probes
-        for function in probe.functions
+        for one in member.tries
+        for function in one.probe.names | one.probe.maybe
         for case in (_cases(function, known[index]) if index in known else ())
-        if _fails_at(probe, case)
+        if _fails_at(one, case)
     )
 
 
 def find_unnoticed(
-    suspects: Iterable[TracedProbe], heard: frozenset[tuple[str, int, str]]
+    suspects: Iterable[Suspect], heard: frozenset[tuple[str, int, str]]
 ) -> dict[str, tuple[str, ...]]:
     """Lists by test the assertions that passed although they are reached and a failure there is noticed."""
     found: dict[str, list[str]] = {}
-    for probe in suspects:
-        for case in probe.functions:
-            if (probe.path, probe.line, case) in heard:
-                told = f"{probe.path}:{probe.line}: {probe.what}: {case} still passes"
+    for one in suspects:
+        for case in one.cases:
+            if (one.path, one.line, case) in heard:
+                told = f"{one.path}:{one.line}: {one.what}: {case} still passes"
                 found.setdefault(function_of(case), []).append(told)
     return {function: tuple(texts) for function, texts in found.items()}
 
@@ -199,8 +211,8 @@ def _all_pass(test_id: str, right: VariantOutcome) -> bool:
     return bool(cases) and all(status == "passed" for status in cases)
 
 
-def _why_unreached(probe: TracedProbe, cases: list[_CaseEnd], outcome: VariantOutcome) -> str | None:
-    if any(_fails_at(probe, case) for case in cases):
+def _why_unreached(one: Try, cases: list[_CaseEnd], outcome: VariantOutcome) -> str | None:
+    if any(_fails_at(one, case) for case in cases):
         return None
     if any(case.status == "failed" for case in cases):
         return "the test failed elsewhere"
@@ -209,10 +221,10 @@ def _why_unreached(probe: TracedProbe, cases: list[_CaseEnd], outcome: VariantOu
     return "the test was skipped or ended in its setup" if cases else outcome.why or "the test did not run"
 
 
-def _fails_at(probe: TracedProbe, case: _CaseEnd) -> bool:
-    first, last = probe.lines
+def _fails_at(one: Try, case: _CaseEnd) -> bool:
+    first, last = one.lines
     places = case.places if case.status == "failed" else ()
-    return any(place.path == probe.path and first <= place.line <= last for place in places)
+    return any(place.path == one.probe.path and first <= place.line <= last for place in places)
 
 
 def _cases(function: str, outcome: VariantOutcome, right: Sequence[_CaseEnd] = ()) -> list[_CaseEnd]:

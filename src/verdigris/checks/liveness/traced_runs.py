@@ -20,8 +20,8 @@ from verdigris.core.report import Status, TestReport, suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
+from verdigris.languages.probes import plan_runs
 from verdigris.languages.registry import language_named
-from verdigris.languages.tracing import ProbePlan, RunSet, shuffle_runs
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 
 if TYPE_CHECKING:
@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
+    from verdigris.languages.probes import Probe, RunSet, Variant
     from verdigris.storage.project import Project
 
 _START = 0.25
 """Seconds that a plain run takes before its first test, about."""
 _BRANCH = 0.05
 """The same for a run of a set."""
-_FEW = 6
+_FEW, _CHANGES = 6, 2
+"""Variants up to which an assertion is changed once more, and how many changes of it are tried."""
+_MOST = 1_000
 _PATIENCE = 10.0
 """Seconds that one run may take in any case."""
 _SLOWER = 2
@@ -85,10 +88,8 @@ class LiveRuns:
         start: Callable[[], AbstractContextManager[Layer | None]],
         random: Random | None = None,
     ) -> None:
-        tracing = language_named(stack.language).tracing()
-        if tracing is None:
-            raise ValueError(f"no run of {stack.language} is traced")
-        self.tracing = tracing
+        self.language = language_named(stack.language)
+        self.texts = {path: text.encode("utf-8", "surrogateescape") for path, text in asked.tests.items()}
         self.project = project
         self.stack = stack
         self.asked = asked
@@ -104,10 +105,12 @@ class LiveRuns:
         """The claimed tests and the others in one set; what is then unclear, in others of its own."""
         claimed = _functions(self.asked.claimed)
         others = tuple(name for name in _functions(self.asked.others) if name not in claimed)
-        made = self._plan((*claimed, *others))
-        self._found.noted += (text for text in made.unreached if not text.startswith(others))
-        if made.variants:
-            runs = shuffle_runs(made, self.random)
+        runs = self._plan_all((*claimed, *others))
+        for name in claimed:
+            if name not in runs.totals:
+                why = self.language.liveness.why_unread(self.texts, name)
+                self._found.noted.append(f"{name}: {why}")
+        if len(runs.members) > 1:
             asked = (*self.asked.claimed, *self._passing(others))
             judged = self._run_set(
                 runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ()
@@ -150,10 +153,11 @@ class LiveRuns:
         """Asks, where a pass may be rightful, whether a failure at that place would be noticed."""
         if not judged.suspects:
             return frozenset()
-        made = self.tracing.plan_reaching(self.asked.tests, functions, judged.suspects)
-        if not made.variants:
+        places = {(one.path, one.line) for one in judged.suspects}
+        probes = self.language.liveness.failures_after(self.texts, functions, places)
+        runs = self._plan(probes, _MOST, 1)
+        if len(runs.members) == 1:
             return frozenset()
-        runs = shuffle_runs(made, self.random)
         report = self._call(runs, functions)
         return reached_assertions(runs, report.variants)
 
@@ -175,7 +179,7 @@ class LiveRuns:
         functions = set(map(function_of, ran))
         guarded = {name for probe in judged.suspects for name in probe.guarded}
         lines = {f"{path}:{line}" for path, line in judged.lines} | {f"{p}:{n}" for p, n, _ in heard}
-        passed = {(f"{p.path}:{p.line}", case) for p in judged.suspects for case in p.functions}
+        passed = {(f"{p.path}:{p.line}", case) for p in judged.suspects for case in p.cases}
         unheard = {line for line, _ in passed} - lines
         for case in claimed:
             name = function_of(case)
@@ -216,8 +220,7 @@ class LiveRuns:
         suite = suite_of(self.stack)
         left = tuple(unlike)
         for names, extra in ((files, ()), (suite.names, suite.marks)):
-            made = self.tracing.plan_probes(self.asked.tests, _functions(left), self.random, 1, 1)
-            runs = shuffle_runs(made, self.random)
+            runs = self._plan(self._probes(_functions(left)), 1, 1)
             report = self._call(runs, names, bare=True, extra=extra)
             judged = judge_runs(runs, report.variants, left)
             for name in _functions(left):
@@ -235,12 +238,18 @@ class LiveRuns:
         self.watched.append(report)
         return judge_runs(runs, report.variants, asked)
 
-    def _plan(self, functions: tuple[str, ...]) -> ProbePlan:
+    def _plan_all(self, functions: tuple[str, ...]) -> RunSet:
         """Plans as many runs as fit into the time, more than one an assertion only while that is cheap."""
         one = self._estimate(functions) + _BRANCH
         most = max(1, int(0.8 * self.seconds / one) - 1)
         few = max(1, min(_FEW, int((one + _START) / one)))
-        return self.tracing.plan_probes(self.asked.tests, functions, self.random, most, min(few, most))
+        return self._plan(self._probes(functions), most, min(few, most))
+
+    def _plan(self, probes: Sequence[Probe], most: int, least: int) -> RunSet:
+        return plan_runs(probes, self.texts, self.random, most, least)
+
+    def _probes(self, functions: Sequence[str]) -> tuple[Probe, ...]:
+        return self.language.liveness.probes(self.texts, functions, self.random, _CHANGES)
 
     def _estimate(self, functions: Iterable[str]) -> float:
         return sum(self.took.get(name, 0.0) for name in functions)
@@ -257,7 +266,7 @@ class LiveRuns:
     ) -> TestReport:
         each = max(_PATIENCE, 5 * self._estimate(names) + 5)
         asked = RequestedRuns(
-            tuple(member.texts for member in runs.members),
+            tuple(map(_decoded, runs.members)),
             seconds=self.seconds,
             each=min(each, self.seconds),
             bare=bare,
@@ -278,6 +287,10 @@ class LiveRuns:
             ),
             layer=layer or self.room,
         )
+
+
+def _decoded(variant: Variant) -> dict[str, str]:
+    return {path: data.decode("utf-8", "surrogateescape") for path, data in variant.texts.items()}
 
 
 def _functions(natives: Iterable[str]) -> tuple[str, ...]:

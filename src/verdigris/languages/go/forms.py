@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.concern_rules import read_rules
 from verdigris.languages.go.tests import SKIPS
+from verdigris.languages.grammar.changes import negate, swap_word
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.language import line_end
-from verdigris.languages.grammar.probes import negate, swap_word
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line

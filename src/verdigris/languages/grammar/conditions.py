@@ -33,9 +33,10 @@ MEMBERS = {
 }
 """Nodes that name a member of an object, with the fields of both."""
 _WORDS = {"&&": "and", "||": "or", "and": "and", "or": "or"}
-_OPPOSITE = {"<": ">=", ">": "<=", "==": "!=", "===": "!==", "in": "not in", "is": "is not"}
-_OPPOSITE |= {opposite: sign for sign, opposite in _OPPOSITE.items()}
-COMPARING = frozenset(_OPPOSITE)
+OPPOSITE = {"<": ">=", ">": "<=", "==": "!=", "===": "!==", "in": "not in", "is": "is not"}
+OPPOSITE |= {opposite: sign for sign, opposite in OPPOSITE.items()}
+"""By the sign of a comparison, the sign of its opposite."""
+COMPARING = frozenset(OPPOSITE)
 LOGICAL = frozenset({"and", "or", "??"})
 _NEGATIVE = frozenset({"!=", "!==", "not in", "is not"})
 _MIRROR = {">": "<", ">=": "<="}
@@ -224,8 +225,8 @@ def _push_negation(term: Term, *, negated: bool) -> Term:
                 equal = "!=" if (sign == "not in") != negated else "=="
                 word = "and" if equal == "!=" else "or"
                 return _join(word, (Term("compare", equal, (left, one)) for one in each))
-        case Term("compare", sign, (left, right)) if sign in _OPPOSITE:
-            return _compare(left, _OPPOSITE[sign] if negated else sign, right)
+        case Term("compare", sign, (left, right)) if sign in OPPOSITE:
+            return _compare(left, OPPOSITE[sign] if negated else sign, right)
         case _ if (measured := _is_filled(term)) is not None:
             return _push_negation(measured, negated=negated)
     return Term("not", parts=(term,)) if negated else term

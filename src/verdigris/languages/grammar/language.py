@@ -30,7 +30,7 @@ from verdigris.languages.protocol import (
 from verdigris.languages.test_comments import assign_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from random import Random
 
     from tree_sitter import Node
@@ -249,13 +249,10 @@ class GrammarSourceReader(GrammarPart, SourceReader):
 
 class GrammarLiveness(GrammarPart, Liveness):
     def probes(
-        self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
+        self, texts: Mapping[str, bytes], asked: Iterable[str], dice: Random, count: int
     ) -> tuple[Probe, ...]:
-        return probes.probes(
-            probes.readings(self.language.grammar.suite, texts),
-            names,
-            probes.ProbeDraw(self.language, self.language.grammar.expectations(), dice, count),
-        )
+        places = probes.places_of(self.language, self.language.grammar.suite, texts, asked)
+        return probes.make_probes(places, self.language.grammar.expectations(), dice, count)
 
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()

@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from verdigris.languages.literals import Chance
 
 
-_TRUTHS = {"true": "false", "false": "true"}
+_TRUTHS = {"true": "false", "false": "true", "True": "False", "False": "True"}
 _NUMBER = re.compile(
     r"(?P<lead>(?:0[xXbBoO])?)(?P<whole>(?<=[xX])[\da-fA-F_]+?|\d[\d_]*)"
     r"(?P<rest>(?:\.\d[\d_]*)?(?:(?<![xX])[eE][+-]?\d+)?)(?P<kind>(?:[iuf]\d+|[iu]size|n)?)\Z"
 )
 _LARGEST = (127, 255, 32_767, 65_535, 2**31 - 1, 2**32 - 1, 2**53 - 1, 2**63 - 1, 2**64 - 1)
-_QUOTED = re.compile(r"""(?P<open>(?:b|c|r|br|cr)?\#*["'`])(?P<inside>.*)(?P<close>["'`]\#*)\Z""", re.DOTALL)
+_QUOTED = re.compile(
+    r"""(?P<open>(?:b|c|r|br|cr|rb|u)?\#*["'`])(?P<inside>.*)(?P<close>["'`]\#*)\Z""", re.DOTALL
+)
 _UNIT = re.compile(
-    r"\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-7]{3}|.)|.", re.DOTALL
+    r"\\(?:u\{[^}]*\}|N\{[^}]*\}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-7]{3}|.)|.", re.DOTALL
 )
 _CLASSES: tuple[Callable[[str], bool], ...] = (str.isdigit, str.isupper, str.islower)
 _SPARE = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
@@ -46,6 +48,8 @@ class Pool:
     literals: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
     """Members of enumerations, with the name of the enumeration."""
+    any_size: bool = False
+    """True if an expected value may have any size: no type of the language limits it."""
 
     def other_members(self, member: str) -> list[str]:
         """Other members of the same enumeration."""
@@ -53,30 +57,52 @@ class Pool:
         return sorted(one for one in self.members if one != member and re.split(r"\w+\Z", one)[0] == owner)
 
 
-def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
-    """Other literals in random order; each kind of change comes once before any kind comes again."""
+def other_literals(text: str, pool: Pool, dice: Random, apart: Collection[str] = ()) -> list[str]:
+    """Other literals in random order; each kind of change comes once before any kind comes again.
+
+    A value that the suite expects elsewhere, if there is one, is among the first two.
+    `apart`: other values that one honest object may equal, too.
+    """
     if text in _TRUTHS:
         return [_TRUTHS[text]]
     if text[:1].isdigit():
-        found = _numbers(text, pool)
+        near, known = _numbers(text, pool)
     elif quoted := _QUOTED.match(text):
-        found = _change_quoted(quoted, pool, dice)
+        near, known = _change_quoted(quoted, pool, dice)
     else:
         return []
-    kinds = [
-        _shuffle({one for one in kind if one != text and _size(one) == _size(text)}, dice) for kind in found
-    ]
+    kinds = [_shuffle({one for one in kind if _is_other(one, text)}, dice) for kind in near]
     dice.shuffle(kinds)
+    fitting = {one for one in known if one not in apart and _is_other(one, text, any_size=pool.any_size)}
+    kinds.insert(dice.randrange(2), _shuffle(fitting, dice))
     taken = (one for one in chain.from_iterable(zip_longest(*kinds)) if one is not None)
     return list(dict.fromkeys(taken))
 
 
-def far_numbers(text: str, dice: Random) -> list[str]:
-    """Numbers one unit away, which honest code fails even if the tolerance is just below one half."""
+def _is_other(new: str, old: str, *, any_size: bool = False) -> bool:
+    """Whether honest code that answers the old value never equals the new one."""
+    is_text = not old[:1].isdigit()
+    return (
+        new != old
+        and (any_size or _size(new) == _size(old))
+        and not (is_text and _normalized(new) == _normalized(old))
+    )
+
+
+def _normalized(text: str) -> str:
+    """The text without what a project's own type may rightly ignore: case, signs and zeros."""
+    return re.sub(r"[\W_0]+", "", text.casefold()) or text
+
+
+def far_numbers(text: str, dice: Random, slack: float = 0) -> list[str]:
+    """Numbers one unit away, or farther than twice the tolerance; honest code fails with each of them."""
     found = _NUMBER.match(text)
     if found is None or found["lead"] or "e" in found["rest"].lower():
         return []
-    steps = [f"{one}{found['rest']}{found['kind']}" for one in _neighbours(found["whole"], 10)]
+    step = 1
+    while step <= 2 * slack:
+        step *= 10
+    steps = [f"{one}{found['rest']}{found['kind']}" for one in _neighbours(found["whole"], 10, step)]
     return _shuffle({one for one in steps if one != text}, dice)
 
 
@@ -88,30 +114,35 @@ def is_plain(text: str) -> bool:
 # -- numbers -------------------------------------------------------------------------------------------------
 
 
-def _numbers(text: str, pool: Pool) -> list[list[str]]:
+def _numbers(text: str, pool: Pool) -> tuple[list[list[str]], list[str]]:
+    """Near numbers by the kind of change, and those of the suite."""
     found = _NUMBER.match(text)
     if found is None:
-        return []
+        return [], []
     lead, whole, rest, kind = found.groups()
     base = {"0x": 16, "0b": 2, "0o": 8}.get(lead.lower(), 10)
     near = [f"{lead}{one}{rest}{kind}" for one in _neighbours(whole, base)]
-    if rest:  # the last digits of a fraction may be rounded away; the first one is not
-        nearby = [f"{lead}{whole}{one}{kind}" for one in _fractions(rest)]
-        return [near, nearby]
-    swapped = [f"{lead}{one}{kind}" for one in _swap_digits(whole) if _fits_type(one, whole, base)]
     same = [
         one
         for one in pool.literals
         if (like := _NUMBER.match(one)) and like["lead"] == lead and like["kind"] == kind
-        if not like["rest"] and _fits_type(like["whole"], whole, base)
+        if bool(like["rest"]) == bool(rest) and _fits_type(like["whole"], whole, base)
     ]
-    return [near, swapped, same]
+    if rest:  # the last digits of a fraction may be rounded away; the first one is not
+        return [near, [f"{lead}{whole}{one}{kind}" for one in _fractions(rest)]], same
+    swapped = [f"{lead}{one}{kind}" for one in _swap_digits(whole) if _fits_type(one, whole, base)]
+    return [near, swapped], same
 
 
-def _neighbours(whole: str, base: int) -> list[str]:
-    """The next and the previous number, if they have as many digits; `_` between digits stays in place."""
+def _neighbours(whole: str, base: int, step: int = 1) -> list[str]:
+    """The next and the previous number, if they have as many digits; `_` between digits stays in place.
+
+    With a larger step, numbers may have any digits.
+    """
     digits = whole.replace("_", "")
     was = int(digits, base)
+    if step > 1:
+        return [str(number) for number in (was + step, was - step) if number >= 0]
     made = []
     for number in (was + 1, was - 1):
         if number < 0 or (number > was and was in _LARGEST):
@@ -154,20 +185,27 @@ def _fits_type(other: str, whole: str, base: int) -> bool:
 # -- texts ---------------------------------------------------------------------------------------------------
 
 
-def _change_quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[str]]:
+def _change_quoted(found: re.Match[str], pool: Pool, dice: Random) -> tuple[list[list[str]], list[str]]:
+    """Near texts by the kind of change, and those of the suite."""
     before, inside, after = found.groups()
     if before.endswith("`") and "${" in inside:
-        return []
+        return [], []
     raw = before.rstrip("#\"'`").endswith("r") or (before == "`" and "\\" not in inside)
     units = list(inside) if raw else _UNIT.findall(inside)
     plain = [at for at, unit in enumerate(units) if _is_plain(unit)]
-    same = _quoted_texts(pool)
-    kinds = [
-        [one for one in same if before != "'" or len(one) == 1 or len(units) > 1],
-        _exchange_letters(units, plain, dice),
-        _replace_letter(units, plain, "".join(same)),
-    ]
-    return [[f"{before}{one}{after}" for one in kind if "${" not in one] for kind in kinds]
+    same = [one for one in _quoted_texts(pool) if _may_replace(one, before, inside)]
+    known = [one for one in same if pool.any_size or before != "'" or len(one) == 1 or len(units) > 1]
+    kinds = [_exchange_letters(units, plain, dice), _replace_letter(units, plain, "".join(same)), known]
+    if not units and pool.any_size:
+        kinds[0] = [dice.choice(_SPARE[-1])]
+    *near, known = ([f"{before}{one}{after}" for one in kind if "${" not in one] for kind in kinds)
+    return near, known
+
+
+def _may_replace(text: str, quotes: str, old: str) -> bool:
+    """Whether a text of the suite is valid there, and plausible: a number becomes no word."""
+    is_number = bool(old) and not any(map(str.isalpha, old))
+    return (text.isascii() or "b" not in quotes) and not (is_number and any(map(str.isalpha, text)))
 
 
 def _quoted_texts(pool: Pool) -> list[str]:

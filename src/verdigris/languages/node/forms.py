@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.concern_rules import read_rules
+from verdigris.languages.grammar.changes import negate, swap_word
 from verdigris.languages.grammar.expectations import FUNCTIONS, Expectations, last_of_each, table_of
-from verdigris.languages.grammar.probes import negate, swap_word
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import (
     LIST,

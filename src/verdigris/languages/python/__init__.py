@@ -9,7 +9,6 @@ from verdigris.core.languages import FACTS
 from verdigris.languages.protocol import (
     HeldOut,
     Language,
-    Liveness,
     SourceReader,
     Stubs,
     TestReader,
@@ -40,9 +39,9 @@ if TYPE_CHECKING:
         Weakening,
         WrittenTest,
     )
-    from verdigris.languages.grammar import bindings, literals, mutation
+    from verdigris.languages.grammar import bindings, mutation
     from verdigris.languages.grammar import validation as judged
-    from verdigris.languages.literals import Chance, RenamedWords, Replaced
+    from verdigris.languages.literals import RenamedWords
     from verdigris.languages.python import (
         concerns,
         mutants,
@@ -66,9 +65,7 @@ _MODULES = (".py", ".pyi")
 
 if not TYPE_CHECKING:
     concerns, mutants, project = lazy_modules(__name__, "concerns mutants project")
-    bindings, literals, mutation, judged = lazy_modules(
-        "verdigris.languages.grammar", "bindings literals mutation validation"
-    )
+    bindings, mutation, judged = lazy_modules("verdigris.languages.grammar", "bindings mutation validation")
     stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "stubs syntax test_places tests weakening"
     )
@@ -189,15 +186,6 @@ class PythonSourceReader(SourceReader):
         return concerns.find_measured_faults(path, before, after)
 
 
-class PythonLiveness(Liveness):
-    def other_inputs(
-        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
-    ) -> tuple[Replaced, ...]:
-        return literals.replace_by_grammar(
-            path, data, self.language.tests.written_tests(path, _text(data), ()), lot, tried
-        )
-
-
 class PythonValidation(Validation):
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
         return vacuity.find_empty_assertions(test)
@@ -241,7 +229,7 @@ there is."""
     stubs = cached_property(PythonStubs)
     imports = lazy_part(f"{__name__}.imports.PythonImports")
     source = cached_property(PythonSourceReader)
-    liveness = cached_property(PythonLiveness)
+    liveness = lazy_part(f"{__name__}.liveness.PythonLiveness")
     validation = cached_property(PythonValidation)
     held_out = cached_property(PythonHeldOut)
 

@@ -16,18 +16,16 @@ if TYPE_CHECKING:
     from verdigris.languages.findings import TestText
     from verdigris.languages.literals import Chance
     from verdigris.languages.python import imports, module_delta, syntax
-    from verdigris.languages.python.liveness import probes
     from verdigris.languages.python.stubs import forms
     from verdigris.languages.python.tests import shared_oracle
     from verdigris.languages.python.validation import vacuity
     from verdigris.languages.python.weakening import shared_losses
-    from verdigris.languages.tracing import ProbePlan, SharedLosses, SharedOracle, TracedProbe
+    from verdigris.languages.tracing import SharedLosses, SharedOracle
 
 _FOLDER = "verdigris.languages.python"
 
 if not TYPE_CHECKING:
     imports, module_delta, syntax = lazy_modules(_FOLDER, "imports module_delta syntax")
-    (probes,) = lazy_modules(f"{_FOLDER}.liveness", "probes")
     (forms,) = lazy_modules(f"{_FOLDER}.stubs", "forms")
     (shared_oracle,) = lazy_modules(f"{_FOLDER}.tests", "shared_oracle")
     (vacuity,) = lazy_modules(f"{_FOLDER}.validation", "vacuity")
@@ -82,16 +80,6 @@ class PythonTracing:
         random: Chance,
     ) -> tuple[str, ...]:
         return imports.list_affected(passed, tests, before, after, random)
-
-    def plan_probes(
-        self, texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int, few: int
-    ) -> ProbePlan:
-        return probes.plan(texts, asked, random, most, few)
-
-    def plan_reaching(
-        self, texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[TracedProbe]
-    ) -> ProbePlan:
-        return probes.plan_reaching(texts, asked, suspects)
 
     def find_shared(
         self, tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str] | None

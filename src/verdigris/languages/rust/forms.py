@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.concern_rules import read_rules
+from verdigris.languages.grammar.changes import swap_word
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.language import indent_at, line_end
-from verdigris.languages.grammar.probes import swap_word
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line

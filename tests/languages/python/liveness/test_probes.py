@@ -6,22 +6,19 @@ from unittest.mock import ANY
 
 import pytest
 
-from support.alive import HONEST, PATH, function, tried
-from verdigris.languages.python.liveness.probes import plan as drawn
+from support.alive import HONEST, LIVENESS, PATH, function, tried
 
 if TYPE_CHECKING:
-    from verdigris.languages.tracing import ProbePlan
+    from verdigris.languages.probes import Probe
 
 
-def plan(texts: dict[str, str], ids: list[str]) -> ProbePlan:
-    """With one draw an assertion."""
-    return drawn(texts, ids, Random(1), few=1)
+def probes(texts: dict[str, str], *ids: str) -> tuple[Probe, ...]:
+    return LIVENESS.probes({path: text.encode() for path, text in texts.items()}, ids, Random(1), 1)
 
 
-def lines_of(made: ProbePlan) -> list[int]:
+def lines_of(found: tuple[Probe, ...]) -> list[int]:
     """Of the assertions that are changed, each once."""
-    probes = (probe for variant in made.variants for probe in variant.probes)
-    return [line for _, line in dict.fromkeys((probe.path, probe.line) for probe in probes)]
+    return [line for _, line in dict.fromkeys((probe.path, probe.line) for probe in found)]
 
 
 @pytest.mark.parametrize(
@@ -90,9 +87,9 @@ def test_other():
 
 def test_helpers_are_changed_too() -> None:
     names = ("test_plain", "TestIt::test_own", "TestIt::test_inherited", "test_other")
-    made = plan({PATH: HELPERS}, [f"{PATH}::{name}" for name in names])
-    assert lines_of(made) == [3, 21]
-    assert made.variants[0].probes[0].functions == tuple(f"{PATH}::{name}" for name in names[:3])
+    found = probes({PATH: HELPERS}, *(f"{PATH}::{name}" for name in names))
+    assert lines_of(found) == [3, 21]
+    assert found[0].names | found[0].maybe == {f"{PATH}::{name}" for name in names[:3]}
     assert tried(HELPERS, *names, **HONEST).hollow == tried(HELPERS, *names, **HONEST).unreached == ()
     assert len(tried(HELPERS, *names, twice=lambda _: ANY).judged.hollow) >= 2
 
@@ -110,11 +107,10 @@ def test_helpers_are_changed_too() -> None:
 def test_helpers_of_other_test_files(line: str, call: str) -> None:
     helpers = "def check(n):\n    assert n == 1\n"
     texts = {PATH: f"{line}\ndef test_it():\n    {call}\n", "tests/helpers.py": helpers}
-    made = plan(texts, [f"{PATH}::test_it"])
-    (only,) = made.variants
-    assert only.texts["tests/helpers.py"] in {helpers.replace("== 1", f"== {n}") for n in (0, 2)}
-    two = plan({**texts, "a/tests/helpers.py": helpers, "b/helpers.py": helpers}, [f"{PATH}::test_it"])
-    assert len(two.variants) == 1
+    [probe] = probes(texts, f"{PATH}::test_it")
+    assert (probe.path, probe.changes[0].what) in {("tests/helpers.py", f"1 → {n}") for n in (0, 2)}
+    two = probes({**texts, "a/tests/helpers.py": helpers, "b/helpers.py": helpers}, f"{PATH}::test_it")
+    assert len(two) == 1
 
 
 CONTRACT = """
@@ -167,9 +163,7 @@ def test_shared():
 def test_what_is_inherited_or_imported_is_changed_where_it_stands(
     text: str, name: str, lines: list[int]
 ) -> None:
-    made = plan({PATH: text, "tests/base.py": CONTRACT}, [f"{PATH}::{name}"])
-    assert made.unreached == ()
-    assert lines_of(made) == lines
+    assert lines_of(probes({PATH: text, "tests/base.py": CONTRACT}, f"{PATH}::{name}")) == lines
 
 
 MAKER = """
@@ -192,15 +186,14 @@ test_three = make(3)
 
 @pytest.mark.parametrize("name", ["Generated::test_made", "Generated::test_2_set", "test_2", "test_three"])
 def test_what_a_function_makes_is_changed_there(name: str) -> None:
-    made = plan({PATH: MAKER}, [f"{PATH}::{name}"])
-    assert lines_of(made) == [6]
+    assert lines_of(probes({PATH: MAKER}, f"{PATH}::{name}")) == [6]
 
 
 def test_of_two_makers_none_is_guessed() -> None:
     other = "\ndef more(n):\n    def test(): assert n\n    return test\nglobals()[f'test_{1}'] = more(1)\n"
-    assert plan({PATH: MAKER + other}, [f"{PATH}::test_1"]).variants == ()
+    assert probes({PATH: MAKER + other}, f"{PATH}::test_1") == ()
 
 
 def test_classes_that_inherit_in_a_circle_come_to_an_end() -> None:
     text = "class A(B): pass\nclass B(A): pass"
-    assert plan({PATH: text}, [f"{PATH}::A::test_x"]).variants == ()
+    assert probes({PATH: text}, f"{PATH}::A::test_x") == ()

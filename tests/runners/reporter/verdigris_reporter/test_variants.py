@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from support.alive import decoded, plan
 from support.interpreters import with_pytest
 from support.pyproject import PyProject, channel_of
 from verdigris.checks.liveness.judgement import LivenessFindings, judge_runs
 from verdigris.core.report import RunEnd, TestReport
-from verdigris.languages.python.liveness.probes import plan
-from verdigris.languages.tracing import RunSet, shuffle_runs
+from verdigris.languages.probes import RunSet
 from verdigris.runners.protocol import ReportChannel, RequestedRuns, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.python import PYTEST, PythonRunner
 from verdigris.runners.python.report import parse
@@ -69,11 +69,11 @@ def made_runs(project: PyProject, *ids: str, few: int = 1) -> RunSet:
     paths = [str(path.relative_to(project.root)) for path in project.root.rglob("*.py")]
     tests = {path: (project.root / path).read_text("utf-8") for path in paths if path.startswith("tests")}
     random = Random(5)
-    return shuffle_runs(plan(tests, ids or IDS, random, few=few), random)
+    return plan(tests, ids or IDS, random, few=few)
 
 
 def asked(runs: RunSet, **options: Any) -> RequestedRuns:
-    return RequestedRuns(tuple(member.texts for member in runs.members), **options)
+    return RequestedRuns(decoded(runs), **options)
 
 
 def judged(project: PyProject, *ids: str, **options: Any) -> tuple[TestReport, LivenessFindings]:
@@ -101,7 +101,7 @@ def test_honest_code_is_alive(tmp_path: Path, bare: bool) -> None:
 def test_green_without_its_assertions_is_hollow(tmp_path: Path, source: str, hollow: int) -> None:
     _, live = judged(made(tmp_path, source), *IDS)
     assert live.unlike == ()
-    assert len(live.hollow) + len({p.functions for p in live.suspects if p.line == 15}) == hollow, live
+    assert len(live.hollow) + len({p.cases for p in live.suspects if p.line == 15}) == hollow, live
 
 
 def test_a_swallowed_assertion_is_hollow(tmp_path: Path) -> None:
@@ -294,9 +294,7 @@ def test_a_file_in_another_encoding(tmp_path: Path) -> None:
     text = b"# coding: latin-1\r\nX = '\xe9'\r\ndef test_x():\r\n    assert len(X) == 1\r\n"
     file.write_bytes(text)
     test_id = "tests/test_calc.py::test_x"
-    tries = shuffle_runs(
-        plan({"tests/test_calc.py": text.decode("latin-1")}, [test_id], Random(1)), Random(1)
-    )
+    tries = plan({"tests/test_calc.py": text.decode("latin-1")}, [test_id], Random(1))
     report = project.test(test_id, runs=asked(tries), disposable=True)
     live = judge_runs(tries, report.variants, [test_id])
     assert (set(live.seen), live.unlike, live.hollow) == ({test_id}, (), {})
