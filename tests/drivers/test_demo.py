@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -26,14 +26,9 @@ from verdigris.drivers.demo.play import (
     prepare,
     script_of,
 )
-from verdigris.drivers.happenings import Noted, Refused
+from verdigris.drivers.happenings import Happening, Noted, Refused
 from verdigris.languages.registry import readers
 from verdigris.models.recording import read_recording
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.drivers.happenings import Happening
 
 ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record leap-year shipping, in the folder tests"
 TOOLS = {"node": ("node", "--version"), "rust": ("cargo", "--version"), "go": ("go", "version")}

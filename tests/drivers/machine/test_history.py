@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.gitrepo import make_repo
+from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import PathClass
 from verdigris.core.state import PassedStep
 from verdigris.drivers.machine.history import (
@@ -22,14 +22,8 @@ from verdigris.drivers.machine.history import (
     position,
     record,
 )
+from verdigris.models.roles import Role
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from verdigris.models.roles import Role
-
 
 MESSAGE = "test: one\n\nTDD-Step: 7\nTDD-Role: tester\nTDD-Test: t.py::a b\nTDD-Test: t.py::c\n"
 

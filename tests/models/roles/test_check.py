@@ -1,19 +1,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from support.kata_run import SOURCE, TEST, classify, start
 from verdigris.core.paths import PathClass
 from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
+from verdigris.models.roles import Role
 from verdigris.models.roles.answer import Pin, RefusedAnswer, RoleAnswer, RoleEdit, Say
 from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, RoleStop, check
 from verdigris.models.roles.teams import LOOP
-
-if TYPE_CHECKING:
-    from verdigris.models.roles import Role
 
 WRITER, _, IMPROVER, _ = LOOP.roles
 TREE = {

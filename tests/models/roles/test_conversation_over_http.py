@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,12 +13,9 @@ from verdigris.models.providers import Endpoint
 from verdigris.models.remote import RemoteModel
 from verdigris.models.roles.answer import RefusedAnswer
 from verdigris.models.roles.check import EditPlan
-from verdigris.models.roles.context import shrunk
+from verdigris.models.roles.context import Material, shrunk
 from verdigris.models.roles.conversation import begin, edit
 from verdigris.models.roles.prompt import Task
-
-if TYPE_CHECKING:
-    from verdigris.models.roles.context import Material
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.kata_run import KATA, SOURCE, TEST, after, run, source_text, start, test_text
 from verdigris.models.request import estimate, estimate_ask
+from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import MOST_COMMITS, clip, put_fences, tell
-
-if TYPE_CHECKING:
-    from verdigris.models.roles.context import Material
 
 test_text.__test__ = False  # type: ignore[attr-defined]
 
