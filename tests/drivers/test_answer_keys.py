@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from verdigris.drivers import answer_keys
 from verdigris.drivers.answer_keys import answer_key, digest_code, key_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from verdigris.core.report import Status
 from verdigris.core.state import Red
-from verdigris.drivers.machine.history import CODER, TESTER
 from verdigris.drivers.commits import Proposal, Verified, message, style_subject, summarise_red
+from verdigris.drivers.machine.history import CODER, TESTER
 
 PROPOSAL = Proposal(
     "test",

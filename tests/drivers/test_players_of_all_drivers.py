@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -8,12 +8,8 @@ from support.gitrepo import make_repo
 from verdigris.drivers.loop.settings import SECTION as LOOP
 from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
 from verdigris.models.role_models import check_players
+from verdigris.setup.doctor_checks import DoctorFinding
 from verdigris.storage.config.drivers import built_in_sections
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.setup.doctor_checks import DoctorFinding
 
 
 def check(tmp_path: Path, config: str) -> list[DoctorFinding]:

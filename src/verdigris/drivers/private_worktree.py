@@ -39,13 +39,11 @@ def worktree_path(home: Repository, driver: str, name: str) -> Path:
     own = safe if safe == name else f"{safe}-{_short(name)}"
     inside = Path("verdigris", driver, project, f"tdd-{own}")
     usual = Path(cache).expanduser() / inside
-    return usual if is_made(usual) else _find_elsewhere(home, inside) or usual
-
-
-def _find_elsewhere(home: Repository, inside: Path) -> Path | None:
-    """A worktree that a process with another cache folder made, such as a scheduled job."""
-    known = linked_worktrees(home)
-    return next((one for one in known if one.parts[-4:] == inside.parts and is_made(one)), None)
+    if is_made(usual):
+        return usual
+    # A process with another cache folder may have made it, such as a scheduled job.
+    same = (place for place in linked_worktrees(home) if place.parts[-4:] == inside.parts and is_made(place))
+    return next(same, usual)
 
 
 def _short(text: str) -> str:

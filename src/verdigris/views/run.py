@@ -71,10 +71,6 @@ _CHOICES = {
 _STATUS_DOTS: dict[str, Dot] = {"accepted": "green", "rejected": "yellow"}
 
 
-def _about(target: str) -> str:
-    return f" ({target})" if target else ""
-
-
 def _iteration_lines(done: w.IterationDone) -> Iterator[Line]:
     what = f"{done.commit[:_SHORT]} {done.change}".strip()
     metric = "" if done.metric is None else f", metric {done.metric:g}"
@@ -98,21 +94,15 @@ def _begin_lines(happening: w.Happening) -> Iterator[Line]:
             again = ", taken up in the middle of an iteration" if happening.resumed else ""
             yield Line(f"program {happening.program} ({happening.strategy}){again}, on {happening.branch}")
         case w.IterationBegan():
-            yield Line(
-                f"iteration {happening.number}: {_CHOICES[happening.choice]}{_about(happening.target)}"
-            )
+            about = f" ({happening.target})" if happening.target else ""
+            yield Line(f"iteration {happening.number}: {_CHOICES[happening.choice]}{about}")
         case w.IterationDone():
             yield from _iteration_lines(happening)
     if isinstance(happening, w.RunBegan | w.CycleBegan | w.ProgramBegan):
-        yield from (Line(f"  {player}") for player in _players(happening.models))
+        for model in dict.fromkeys(model for _, model in happening.models):
+            roles = ", ".join(role for role, played in happening.models if played == model)
+            yield Line(f"  {roles}: {model}")
         yield Line(f"  in {happening.worktree}")
-
-
-def _players(models: tuple[tuple[str, str], ...]) -> Iterator[str]:
-    """A line for each model, with its roles."""
-    for model in dict.fromkeys(model for _, model in models):
-        roles = ", ".join(role for role, played in models if played == model)
-        yield f"{roles}: {model}"
 
 
 def _end_lines(step: w.StepEnded) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from verdigris.storage.calls.callers import UNKNOWN
 from verdigris.turns.settle import settle
 from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.write import decide_writes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MAIN, WRITER, OTHER = (Actor("agent", name, "claude") for name in ("session", "a1", "a2"))
 JUDGED = GivenVerdict(PASS)

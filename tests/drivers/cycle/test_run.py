@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +20,7 @@ from support.cycle_runs import (
 from support.cycles import CODE, PLAN, PLAN_PATH, SPEC_PATH, STUB, TEST_PATH, TESTS
 from support.killing import Killer
 from support.machines import edit, stop
-from support.openai_server import Stall, rate_limited, serving
+from support.openai_server import Stall, Step, rate_limited, serving
 from verdigris.core.actions import Deny
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.core.state import Phase, Stage
@@ -29,11 +29,6 @@ from verdigris.drivers.cycle.frame import identity_of
 from verdigris.drivers.cycle.stages import resume, rule_on_bug
 from verdigris.drivers.happenings import CycleBegan, Refused, StepEnded, Told
 from verdigris.turns.settle import Settlement, settle
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.openai_server import Step
 
 HASTY = "cycle: {attempts: 2}\n"
 SERVED = "llm: {{base_url: '{url}', timeout: 1}}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -38,10 +38,6 @@ from verdigris.storage.project import open_project
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test_bug import report_bug
 from verdigris.turns.write import write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # -- entry ------------------------------------------------------------------------------------
 

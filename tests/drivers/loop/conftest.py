@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.kernel_fixtures import homeless, world
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["apart", "homeless", "world"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from subprocess import PIPE, Popen
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,24 +17,17 @@ from support.cli import TDD
 from support.loops import NAME, PROGRAM, make_loop
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
-from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted, RunEnded
+from verdigris.drivers.budget import Limits
+from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Happening, Noted, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.daemon import Daemon, DaemonClock, open_daemon
 from verdigris.drivers.loop.discovery import find_program
-from verdigris.drivers.loop.open_program import DAEMON, RUN, ask_to_stop, find_occupant, occupy
+from verdigris.drivers.loop.open_program import DAEMON, RUN, Occupant, ask_to_stop, find_occupant, occupy
 from verdigris.drivers.loop.run import STOPPED
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.drivers.loop.survey import pause_program, stop_runs
 from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from verdigris.drivers.budget import Limits
-    from verdigris.drivers.happenings import Happening
-    from verdigris.drivers.loop.open_program import Occupant
 
 pytestmark = pytest.mark.usefixtures("apart")
 START = datetime(2026, 1, 1, tzinfo=UTC)

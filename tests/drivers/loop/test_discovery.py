@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from verdigris.drivers.loop.discovery import (
     lint_program,
     new_program,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROGRAM = """\
 ---

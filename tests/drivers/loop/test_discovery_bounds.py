@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -26,16 +26,12 @@ from verdigris.drivers.loop.program import read_program
 from verdigris.execution.rooms import possible, room
 from verdigris.execution.test_run import run_tool
 from verdigris.gates.agent_shell.protection import regions
+from verdigris.storage.project import Project
 from verdigris.turns.rollback import place
 from verdigris.turns.test import run_tests
 from verdigris.turns.tripwire import TripwireMemory
 from verdigris.turns.tripwire.strays import strays
 from verdigris.turns.write import write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.storage.project import Project
 
 PROGRAM = """\
 ---

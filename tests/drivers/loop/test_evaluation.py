@@ -7,13 +7,12 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from support.sorting import BENCH, BETTER, CACHES, HELD, KNOWN, PROGRAM, SORT
 from support.turns import World, make_world
-from verdigris.drivers.loop.discovery import bind_project, bounds_of, find_program
+from verdigris.drivers.loop.discovery import FoundProgram, bind_project, bounds_of, find_program
 from verdigris.drivers.loop.evaluation import evaluated_tree, hash_oracle, measure
 from verdigris.drivers.loop.events import Measured
 from verdigris.drivers.loop.measurement import (
@@ -24,10 +23,7 @@ from verdigris.drivers.loop.measurement import (
 )
 from verdigris.execution.rooms import possible
 from verdigris.sandbox.child import Ability, Availability
-
-if TYPE_CHECKING:
-    from verdigris.drivers.loop.discovery import FoundProgram
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 
 class Bench:

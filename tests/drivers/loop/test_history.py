@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from verdigris.core.events import Event
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import ProgramState, advance, read_history
-
-if TYPE_CHECKING:
-    from verdigris.core.events import Event
 
 P = "port"
 

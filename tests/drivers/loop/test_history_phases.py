@@ -29,41 +29,36 @@ def opened(**about: object) -> OpenIteration:
     return OpenIteration(**{"number": 1, "commit": "c", "tree": "t", "choice": "new", "rest": "t", **about})  # type: ignore[arg-type]
 
 
-def phase(now: OpenIteration, *, is_test_driven: bool = True, committed: bool = False) -> LoopPhase:
-    return next_phase(now, is_test_driven=is_test_driven, committed=committed, attempts=5)
+CHANGED: dict[str, object] = {"pinned": RED, "made": MADE, "refactor": NO_REFACTOR}
 
 
 @pytest.mark.parametrize(
-    ("about", "wanted"),
+    ("about", "wanted", "how"),
     [
-        ({}, LoopPhase.RED),
-        ({"pinned": RED}, LoopPhase.GREEN),
-        ({"pinned": RED, "attempts": 2}, LoopPhase.GREEN),
-        ({"pinned": RED, "attempts": 3}, LoopPhase.RETHINK),
-        ({"pinned": RED, "attempts": 3, "rethought": True}, LoopPhase.GREEN),
-        ({"pinned": RED, "attempts": 4, "rethought": True}, LoopPhase.GREEN),
-        ({"pinned": RED, "attempts": 5, "rethought": True}, LoopPhase.BLOCK),
-        ({"pinned": RED, "choice": "rethink"}, LoopPhase.RETHINK),
-        ({"pinned": RED, "choice": "failing"}, LoopPhase.GREEN),
-        ({"pinned": RED, "made": MADE}, LoopPhase.REFACTOR),
-        ({"pinned": RED, "made": MADE, "refactor": NO_REFACTOR}, LoopPhase.COMMIT),
+        ({}, LoopPhase.RED, {}),
+        ({"pinned": RED}, LoopPhase.GREEN, {}),
+        ({"pinned": RED, "attempts": 2}, LoopPhase.GREEN, {}),
+        ({"pinned": RED, "attempts": 3}, LoopPhase.RETHINK, {}),
+        ({"pinned": RED, "attempts": 3, "rethought": True}, LoopPhase.GREEN, {}),
+        ({"pinned": RED, "attempts": 4, "rethought": True}, LoopPhase.GREEN, {}),
+        ({"pinned": RED, "attempts": 5, "rethought": True}, LoopPhase.BLOCK, {}),
+        ({"pinned": RED, "choice": "rethink"}, LoopPhase.RETHINK, {}),
+        ({"pinned": RED, "choice": "failing"}, LoopPhase.GREEN, {}),
+        ({"pinned": RED, "made": MADE}, LoopPhase.REFACTOR, {}),
+        (CHANGED, LoopPhase.COMMIT, {}),
+        # What is committed is measured, and then judged.
+        (CHANGED, LoopPhase.EVALUATE, {"committed": True}),
+        (CHANGED | {"measured": MEASURED}, LoopPhase.ACCEPT, {"committed": True}),
+        # A ratchet has one change and no red.
+        ({}, LoopPhase.OPTIMIZE, {"is_test_driven": False}),
+        ({"refactor": NO_REFACTOR}, LoopPhase.COMMIT, {"is_test_driven": False}),
     ],
 )
-def test_each_phase_follows_from_what_is_on_record(about: dict[str, object], wanted: LoopPhase) -> None:
-    assert phase(opened(**about)) is wanted
-
-
-def test_what_is_committed_is_measured_and_then_judged() -> None:
-    done = opened(pinned=RED, made=MADE, refactor=NO_REFACTOR)
-    assert phase(done, committed=True) is LoopPhase.EVALUATE
-    assert phase(opened(made=MADE, refactor=NO_REFACTOR, pinned=RED, measured=MEASURED), committed=True) is (
-        LoopPhase.ACCEPT
-    )
-
-
-def test_a_ratchet_has_one_change_and_no_red() -> None:
-    assert phase(opened(), is_test_driven=False) is LoopPhase.OPTIMIZE
-    assert phase(opened(refactor=NO_REFACTOR), is_test_driven=False) is LoopPhase.COMMIT
+def test_each_phase_follows_from_what_is_on_record(
+    about: dict[str, object], wanted: LoopPhase, how: dict[str, bool]
+) -> None:
+    facts = {"is_test_driven": True, "committed": False} | how
+    assert next_phase(opened(**about), attempts=5, **facts) is wanted
 
 
 def test_three_attempts_before_the_test_is_doubted_and_two_after() -> None:
@@ -123,21 +118,16 @@ def test_a_pause_says_how_to_go_on(reason: str, outcome: LoopOutcome) -> None:
 
 
 @pytest.mark.parametrize(
-    "lesson",
+    ("lesson", "reports"),
     [
-        "Added a test for take and implemented it",
-        "I implemented chunked",
-        "In this iteration the stub was replaced",
-        "The parser now passes with empty input",
+        ("Added a test for take and implemented it", True),
+        ("I implemented chunked", True),
+        ("In this iteration the stub was replaced", True),
+        ("The parser now passes with empty input", True),
+        ("", False),
+        ("An empty iterable gives an empty list, never None", False),
+        ("Negative n is refused with ValueError", False),
     ],
 )
-def test_a_report_is_no_lesson(lesson: str) -> None:
-    assert is_report(lesson)
-
-
-@pytest.mark.parametrize(
-    "lesson",
-    ["", "An empty iterable gives an empty list, never None", "Negative n is refused with ValueError"],
-)
-def test_a_rule_is_a_lesson(lesson: str) -> None:
-    assert not is_report(lesson)
+def test_a_report_is_no_lesson_and_a_rule_is_one(lesson: str, *, reports: bool) -> None:
+    assert is_report(lesson) is reports

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from support.loops import HONEST, NAME, make_loop
+from support.loops import HONEST, NAME, PlayedLoop, make_loop
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
-from verdigris.drivers.happenings import Noted, StepBegan
+from verdigris.drivers.happenings import Happening, Noted, RunEnded, StepBegan
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.run import LoopRun
 from verdigris.drivers.loop.state_file.text import read_machine_state
 from verdigris.drivers.loop.survey import pause_program, resume_program, stop_runs
-from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from support.loops import PlayedLoop
-    from verdigris.drivers.happenings import Happening, RunEnded
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project, open_project
 
 pytestmark = pytest.mark.usefixtures("apart", "remembered_runs")
 

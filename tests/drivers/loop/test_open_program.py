@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +18,7 @@ from verdigris.drivers.loop.open_program import (
     is_asked_to_stop,
     occupy,
 )
-from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.storage.repository import Repository
+from verdigris.storage.repository import Repository, find_repository
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +28,7 @@ from support.loops import (
 )
 from support.machines import edit, stop
 from verdigris.core.errors import UserError
-from verdigris.core.events import decode
+from verdigris.core.events import Event, decode
 from verdigris.core.policy.done import WorkFacts
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
@@ -45,11 +45,6 @@ from verdigris.drivers.loop.history import EXIT_CODES, LoopOutcome
 from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.run import LoopRun
 from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.events import Event
 
 pytestmark = pytest.mark.usefixtures("apart", "remembered_runs")
 BAD_CODE = edit("feat", "a wrong item", {"port.py": "def first(items):\n    return items\n"})

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import shutil
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.gitrepo import GitRepo
-from support.loops import HONEST, NAME, PROGRAM, make_loop
+from support.loops import HONEST, NAME, PROGRAM, PlayedLoop, make_loop
 from verdigris.drivers.happenings import IterationDone, Noted
 from verdigris.drivers.loop import open_program
 from verdigris.drivers.loop.branches.memory import BRANCH
 from verdigris.drivers.loop.branches.remote import GitRemote
 from verdigris.drivers.loop.state_file.text import read_machine_state
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.loops import PlayedLoop
 
 pytestmark = pytest.mark.usefixtures("apart", "remembered_runs")
 WORK = f"autoloop/{NAME}"

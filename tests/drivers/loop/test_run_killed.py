@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.killing import Killer
 from support.loops import FIRST_STUB, MAKE_FIRST, TESTS, WRONG_FIRST, PlayedLoop, make_loop, pin
 from support.machines import edit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("apart", "remembered_runs")
 BEFORE = frozenset(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.loops import NAME, PlayedLoop, make_loop
 from support.machines import edit, stop
 from verdigris.drivers.happenings import Refused
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("apart", "remembered_runs")
 PROGRAM = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,14 +16,8 @@ from verdigris.drivers.loop.open_program import RUN, occupy
 from verdigris.drivers.loop.program import read_program
 from verdigris.drivers.loop.survey import WaitingProgram, choose_due, due_document, survey_programs
 from verdigris.storage.log.log import now_ms
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.views.status import status_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.storage.project import Project
-
 
 pytestmark = pytest.mark.usefixtures("apart")
 

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.gitrepo import GitRepo
 from support.machines import Kata, make_kata
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 IN_PLACE = "machine: {sandbox: false, max_attempts_per_agent: 3}\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from support.machines import make_kata, stop
 from support.watchers import ignore_event
@@ -11,9 +11,6 @@ from verdigris.drivers.machine.commit import cycle_message
 from verdigris.drivers.machine.history import REFACTORER, TESTER
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.run import where
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SQUASH = "commit: {squash: cycle}\n"
 RED = """\

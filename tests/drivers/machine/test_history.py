@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.gitrepo import make_repo
+from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import PathClass
 from verdigris.core.state import PassedStep
 from verdigris.drivers.machine.history import (
@@ -22,14 +22,8 @@ from verdigris.drivers.machine.history import (
     position,
     record,
 )
+from verdigris.models.roles import Role
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
-    from verdigris.models.roles import Role
-
 
 MESSAGE = "test: one\n\nTDD-Step: 7\nTDD-Role: tester\nTDD-Test: t.py::a b\nTDD-Test: t.py::c\n"
 
@@ -93,47 +87,31 @@ def passed(step: int, role: Role, outcome: str, after: str, why: str = "why") ->
     return PassedStep(step, role.name, outcome, why, after)
 
 
-def test_an_untouched_project_begins_with_the_tester() -> None:
-    assert position((), ()) == Position(1, TEST)
+A1, B2, C3 = MachineCommit("a", 1, TEST), MachineCommit("b", 2, IMPL), MachineCommit("c", 3, TEST)
+BACK = passed(2, IMPL, SENT_BACK, "a", "0 is no sum")
+NEXT_ROUND = (MachineCommit("e", 6, TEST), MachineCommit("d", 4, IMPL), C3, A1)
 
 
-def test_roles_follow_each_other_commit_by_commit() -> None:
-    assert position((MachineCommit("a", 1, TEST),), ()) == Position(2, IMPL, "a")
-    assert position((MachineCommit("b", 2, IMPL), MachineCommit("a", 1, TEST)), ()) == Position(3, RE, "b")
-    assert position((MachineCommit("c", 3, RE), MachineCommit("b", 2, IMPL)), ()) == Position(4, TEST, "c")
-
-
-def test_a_step_without_a_commit_counts_after_the_commit_that_it_followed() -> None:
-    made = (MachineCommit("b", 2, IMPL), MachineCommit("a", 1, TEST))
-    assert position(made, (passed(3, RE, NOTHING_TO_DO, "b"),)) == Position(4, TEST, "b")
-
-
-def test_what_followed_a_commit_that_is_gone_does_not_count() -> None:
-    made = (MachineCommit("b2", 2, IMPL), MachineCommit("a", 1, TEST))
-    assert position(made, (passed(3, RE, NOTHING_TO_DO, "b"),)) == Position(3, RE, "b2")
-
-
-def test_a_test_is_sent_back_with_the_finding() -> None:
-    made = (MachineCommit("a", 1, TEST),)
-    back = (passed(2, IMPL, SENT_BACK, "a", "0 is no sum"),)
-    assert position(made, back) == Position(3, TEST, "a", "0 is no sum", (), returned=True)
-
-
-def test_a_revised_test_goes_to_the_implementor_and_does_not_come_back_again() -> None:
-    made = (MachineCommit("c", 3, TEST), MachineCommit("a", 1, TEST))
-    back = (passed(2, IMPL, SENT_BACK, "a"),)
-    assert position(made, back) == Position(4, IMPL, "c", returned=True)
-
-
-def test_the_next_round_may_be_sent_back_anew() -> None:
-    made = (
-        MachineCommit("e", 6, TEST),
-        MachineCommit("d", 4, IMPL),
-        MachineCommit("c", 3, TEST),
-        MachineCommit("a", 1, TEST),
-    )
-    back = (passed(2, IMPL, SENT_BACK, "a"),)
-    assert position(made, back) == Position(7, IMPL, "e")
+@pytest.mark.parametrize(
+    ("made", "without_commit", "expected"),
+    [
+        ((), (), Position(1, TEST)),
+        ((A1,), (), Position(2, IMPL, "a")),
+        ((B2, A1), (), Position(3, RE, "b")),
+        ((MachineCommit("c", 3, RE), B2), (), Position(4, TEST, "c")),
+        # A step without a commit counts after the commit that it followed, unless that is gone.
+        ((B2, A1), (passed(3, RE, NOTHING_TO_DO, "b"),), Position(4, TEST, "b")),
+        ((MachineCommit("b2", 2, IMPL), A1), (passed(3, RE, NOTHING_TO_DO, "b"),), Position(3, RE, "b2")),
+        # A test is sent back with the finding, once in a round.
+        ((A1,), (BACK,), Position(3, TEST, "a", "0 is no sum", (), returned=True)),
+        ((C3, A1), (BACK,), Position(4, IMPL, "c", returned=True)),
+        (NEXT_ROUND, (BACK,), Position(7, IMPL, "e")),
+    ],
+)
+def test_the_next_role_follows_from_commits_and_from_steps_without_one(
+    made: tuple[MachineCommit, ...], without_commit: tuple[PassedStep, ...], expected: Position
+) -> None:
+    assert position(made, without_commit) == expected
 
 
 def test_a_test_that_the_tester_keeps_is_the_implementors_again_with_what_was_said() -> None:

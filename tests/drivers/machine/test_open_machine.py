@@ -5,11 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from support.gitrepo import make_repo
+from support.gitrepo import GitRepo, make_repo
 from support.machines import HONEST, KATA, TALK, Kata, make_kata, recording
 from support.turns import QUICK
 from support.watchers import ignore_event
@@ -21,10 +20,6 @@ from verdigris.drivers.private_worktree import remove_leftovers
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.repository import find_repository
 from verdigris.turns.person import hold_out
-
-if TYPE_CHECKING:
-    from support.gitrepo import GitRepo
-
 
 OURS = "tdd-machine/main"
 

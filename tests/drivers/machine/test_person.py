@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from support.machines import EMPTY, STUB, TALK, TEST, ZERO, make_kata
-from verdigris.drivers.happenings import Refused, StepEnded
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.machines import Kata
-    from verdigris.drivers.happenings import YourTurn
+from support.machines import EMPTY, STUB, TALK, TEST, ZERO, Kata, make_kata
+from verdigris.drivers.happenings import Refused, StepEnded, YourTurn
 
 ROLES = "  tester: {{model: {0}}}\n  implementor: {{model: {1}}}\n  refactorer: {{model: {2}}}\n"
 REPLAY = f"'replay:{TALK}'"

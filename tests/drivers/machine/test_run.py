@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,14 +21,9 @@ from support.machines import (
 )
 from support.watchers import ignore_event
 from verdigris.core.errors import ModelUnavailable, UserError
-from verdigris.core.events import TestBug, TestBugClosed, decode
+from verdigris.core.events import Event, TestBug, TestBugClosed, decode
 from verdigris.drivers.happenings import Noted, Refused, RunBegan, StepEnded
 from verdigris.drivers.machine.open_machine import open_machine
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.core.events import Event
 
 PRIVATE = "tdd-machine/main"
 

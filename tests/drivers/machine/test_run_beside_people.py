@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import shutil
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from support.machines import make_kata, nobody
+from support.machines import Kata, make_kata, nobody
 from verdigris.core.errors import UserError
-from verdigris.drivers.happenings import Asked, Noted, StepEnded
+from verdigris.drivers.happenings import Asked, Happening, Noted, RunEnded, StepEnded
 from verdigris.drivers.machine.open_machine import open_machine, place
 from verdigris.drivers.machine.run import MachineRun
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from support.machines import Kata
-    from verdigris.drivers.happenings import Happening, RunEnded
 
 OURS = "tdd-machine/main"
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from support.machines import EMPTY, FIRST, ONE, STUB, TEST, ZERO, edit, stop
+from support.machines import EMPTY, FIRST, ONE, STUB, TEST, ZERO, Kata, edit, stop
 from verdigris.drivers.happenings import Refused, StepEnded
-
-if TYPE_CHECKING:
-    from support.machines import Kata
 
 GOOD_ZERO = edit("feat", "zero", {"calculator.py": ZERO})
 

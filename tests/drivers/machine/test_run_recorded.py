@@ -1,20 +1,15 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.katas import recorded_run
 from support.katas.string_calculator_python import script
 from verdigris.core.records import Actor
-from verdigris.drivers.happenings import Noted
+from verdigris.drivers.happenings import Happening, Noted
 from verdigris.models.recording import read_recording
 from verdigris.storage.git import ask_users_git
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.drivers.happenings import Happening
 
 ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record, in the folder tests"
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from support.machines import EMPTY, HONEST, STUB, TEST, Kata, edit, make_kata, stop
-from support.openai_server import Stall, overflow, rate_limited, serving
+from support.openai_server import Request, Server, Stall, Step, overflow, rate_limited, serving
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.drivers.happenings import Delayed, Refused, RunBegan
 from verdigris.turns.person import hold_out
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.openai_server import Request, Server, Step
 
 ROLES = "".join(f"  {role}: {{model: scripted}}\n" for role in ("tester", "implementor", "refactorer"))
 CONFIG = "machine: {{sandbox: false, max_attempts_per_agent: 2}}\nllm: {{base_url: '{url}', timeout: 1}}\n"

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from support.machines import EMPTY, NUMBER, ONE, STUB, TALK, TEST, ZERO, edit, make_kata, recording, stop
+from support.machines import (
+    EMPTY,
+    NUMBER,
+    ONE,
+    STUB,
+    TALK,
+    TEST,
+    ZERO,
+    Kata,
+    edit,
+    make_kata,
+    recording,
+    stop,
+)
 from verdigris.drivers.happenings import Refused, StepEnded
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.machines import Kata
 
 NOTHING = [stop("nothing-to-do", "fine")]
 

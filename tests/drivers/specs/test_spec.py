@@ -132,38 +132,57 @@ def test_steps_on_lines_of_their_own_are_one_scenario_until_the_next_given() -> 
     ]
 
 
-def test_headings_below_acceptance_criteria_group_them() -> None:
-    spec = read(
-        "## Acceptance Criteria\n### Empty\n- **GIVEN** none\n- **THEN** zero\n"
-        "### Scenario: own\n- THEN one\n### Full\n- GIVEN all\n- THEN full\n"
-        "**Notes**\n- not read\n## Notes\n- nor this\n"
-    )
+LOOSE = "steps below a heading that announces no scenario"
+READ = {
+    "headings below acceptance criteria group them": (
+        (
+            "## Acceptance Criteria\n### Empty\n- **GIVEN** none\n- **THEN** zero\n"
+            "### Scenario: own\n- THEN one\n### Full\n- GIVEN all\n- THEN full\n"
+            "**Notes**\n- not read\n## Notes\n- nor this\n"
+        ),
+        ["x#empty/given-none 3", "x#empty/own 5", "x#full/given-all 8"],
+        [],
+    ),
+    "steps that belong to no scenario are told once a section": (
+        "## 受け入れ基準\n1. WHEN a THEN b\n2. WHEN c THEN d\n## Ways\n\nWHEN it runs\n\nWhen in doubt.\n",
+        [],
+        [(2, LOOSE), (6, LOOSE)],
+    ),
+    "an example in a fence is no scenario": (
+        "# A\n```md\n#### Scenario: no\n```\n~~~\n```\n#### Scenario: neither\n~~~\n#### Scenario: yes\n",
+        ["x#a/yes 9"],
+        [],
+    ),
+    "a heading of any level, emphasised or closed, is read": (
+        "## **Scenario: one** ##\ntext\n###### scenario 3 : two\n#### Scenario\n",
+        ["x#spec/one 1", "x#spec/two 3"],
+        [(4, "a heading `Scenario` needs a colon and a name")],
+    ),
+    "a scenario is no requirement of the next one": (
+        "## Basket\n### Scenario: a\n- THEN x\n### Scenario: b\n- THEN y\n",
+        ["x#basket/a 2", "x#basket/b 4"],
+        [],
+    ),
+    "the same name twice has two ids": (
+        "### R\n#### Scenario: a\nx\n#### Scenario: a\ny\n",
+        ["x#r/a 2", "x#r/a-2 4"],
+        [],
+    ),
+    "a rule between paragraphs is no front matter": (
+        "# T\n\n---\n\n#### Scenario: a\n---\n",
+        ["x#t/a 5"],
+        [],
+    ),
+}
 
-    assert [(one.requirement, one.line) for one in spec.scenarios] == [
-        ("Empty", 3),
-        ("Empty", 5),
-        ("Full", 8),
-    ]
 
-
-def test_steps_that_belong_to_no_scenario_are_told_once_a_section() -> None:
-    spec = read(
-        "## 受け入れ基準\n1. WHEN a THEN b\n2. WHEN c THEN d\n## Behaviour\n\nWHEN it runs\n"
-        "\nWhen in doubt.\n"
-    )
-
-    assert [(one.line, one.why) for one in spec.skipped] == [
-        (2, "steps below a heading that announces no scenario"),
-        (6, "steps below a heading that announces no scenario"),
-    ]
-
-
-def test_an_example_in_a_fence_is_no_scenario() -> None:
-    spec = read(
-        "# A\n```md\n#### Scenario: no\n```\n~~~\n```\n#### Scenario: neither\n~~~\n#### Scenario: yes\n"
-    )
-
-    assert [one.name for one in spec.scenarios] == ["yes"]
+@pytest.mark.parametrize(("text", "scenarios", "skipped"), READ.values(), ids=READ)
+def test_scenarios_are_read_and_other_lines_are_told(
+    text: str, scenarios: list[str], skipped: list[tuple[int, str]]
+) -> None:
+    spec = read(text)
+    assert [f"{one.id} {one.line}" for one in spec.scenarios] == scenarios
+    assert [(one.line, one.why) for one in spec.skipped] == skipped
 
 
 def test_a_byte_order_mark_and_crlf_change_nothing_but_lines_stay_counted() -> None:
@@ -172,25 +191,6 @@ def test_a_byte_order_mark_and_crlf_change_nothing_but_lines_stay_counted() -> N
     assert [(one.id, one.line, one.digest) for one in odd.scenarios] == [
         (one.id, one.line, one.digest) for one in plain.scenarios
     ]
-
-
-def test_a_heading_of_any_level_emphasised_or_closed_is_read() -> None:
-    spec = read("## **Scenario: one** ##\ntext\n###### scenario 3 : two\n#### Scenario\n")
-
-    assert [one.name for one in spec.scenarios] == ["one", "two"]
-    assert [one.line for one in spec.skipped] == [4]
-
-
-def test_a_scenario_is_no_requirement_of_the_next_one() -> None:
-    spec = read("## Basket\n### Scenario: a\n- THEN x\n### Scenario: b\n- THEN y\n", "a.md")
-
-    assert [one.id for one in spec.scenarios] == ["a#basket/a", "a#basket/b"]
-
-
-def test_the_same_name_twice_has_two_ids() -> None:
-    spec = read("### R\n#### Scenario: a\nx\n#### Scenario: a\ny\n", "a.md")
-
-    assert [one.id for one in spec.scenarios] == ["a#r/a", "a#r/a-2"]
 
 
 def test_names_that_begin_alike_keep_their_ids_when_one_of_them_goes() -> None:
@@ -211,16 +211,6 @@ def test_of_two_front_matter_blocks_the_first_wins_and_both_are_known() -> None:
 
     assert (spec.id, spec.status, spec.blocks) == ("SPEC-001", "active", (1, 5))
     assert spec.metadata["prd"] == "PRD-001"
-
-
-def test_front_matter_that_is_no_yaml_is_said() -> None:
-    spec = read("---\na: [\n---\n# T\n")
-
-    assert spec.skipped[0].line == 1
-
-
-def test_a_rule_between_paragraphs_is_no_front_matter() -> None:
-    assert read("# T\n\n---\n\n#### Scenario: a\n---\n").scenarios[0].name == "a"
 
 
 def test_the_hash_ignores_what_editors_change() -> None:
@@ -259,7 +249,8 @@ def test_any_bytes_are_a_spec_without_scenarios(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "block", ["a: &a [x]\nstatus: *a", "created: 2025-13-45", "[" * 5_000, "status: draft\nstatus: ["]
+    "block",
+    ["a: [", "a: &a [x]\nstatus: *a", "created: 2025-13-45", "[" * 5_000, "status: draft\nstatus: ["],
 )
 def test_front_matter_that_no_loader_should_try_is_said(block: str) -> None:
     spec = read(f"---\n{block}\n---\n#### Scenario: a\n- THEN x\n")

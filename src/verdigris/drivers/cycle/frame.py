@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.events import CycleAdvanced
+from verdigris.core.events import CycleAdvanced, CycleEnded, CycleFrozen, CycleResumed, CycleStarted
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step, supersede_steps
 from verdigris.core.records import Actor
@@ -29,6 +29,7 @@ from verdigris.storage.log.log import now_ms
 from verdigris.storage.project import Project
 from verdigris.storage.repository import head, resolve
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit
+from verdigris.turns.operation import operation
 
 P = ParamSpec("P")
 
@@ -78,6 +79,17 @@ def verb(name: str) -> Callable[[CycleAct[P]], CycleVerb[P]]:
 def refuse(project: Project, denial: Deny, name: str) -> Deny:
     project.record(denial_event(denial, name))
     return denial
+
+
+Move = TypeVar("Move", CycleStarted, CycleAdvanced, CycleFrozen, CycleResumed, CycleEnded)
+
+
+def record_move(project: Project, kind: type[Move], cycle: str, **facts: Any) -> Move:
+    """Records that the actor moves the cycle now."""
+    event = kind(cycle=cycle, at=now_ms(), by=project.actor, **facts)
+    with operation(project):
+        project.record(event, sync=True)
+    return event
 
 
 def back_to_red(project: Project, cycle: Cycle, why: str, by: Actor | None = None) -> CycleAdvanced:

@@ -31,6 +31,7 @@ from verdigris.drivers.cycle.frame import (
     deny_misplaced,
     deny_same,
     is_test,
+    record_move,
     refuse,
     report_step,
     spec_of,
@@ -68,21 +69,19 @@ def start(
     (project.root / settings.plans).mkdir(
         parents=True, exist_ok=True
     )  # a shell's redirection makes no folder
-    with operation(project) as state:
-        event = CycleStarted(
-            cycle=f"c{state.cycles + 1}",
-            spec_id=spec.id,
-            spec_path=spec.path,
-            spec_hash=spec.digest,
-            plan=f"{settings.plans}/{slug(spec.id)}.md",
-            tree=project.workspace.snapshot(),
-            commit=facts.commit or "",
-            on=facts.branch or "",
-            at=now_ms(),
-            by=project.actor,
-            suite=suite,
-        )
-        project.record(event, sync=True)
+    event = record_move(
+        project,
+        CycleStarted,
+        f"c{project.state().cycles + 1}",
+        spec_id=spec.id,
+        spec_path=spec.path,
+        spec_hash=spec.digest,
+        plan=f"{settings.plans}/{slug(spec.id)}.md",
+        tree=project.workspace.snapshot(),
+        commit=facts.commit or "",
+        on=facts.branch or "",
+        suite=suite,
+    )
     scenarios = count_of(len(spec.scenarios), "scenario")
     return report_step(project, f"cycle {event.cycle} on {spec.id}: {scenarios}; stage plan")
 
@@ -134,18 +133,16 @@ def _end_plan(project: Project, cycle: Cycle) -> CycleStep | Deny:
         return Deny("cycle-plan", why, f"put {changed[0]} back, then `tdd cycle advance`")
     subject = f"docs(plan): what the tests of {spec.id} assert"
     made = commit_stage(project, cycle, load_cycle(project.root), subject, (), own=(cycle.plan,))
-    with operation(project):
-        event = CycleAdvanced(
-            cycle=cycle.id,
-            stage=Stage.RED,
-            tree=project.workspace.snapshot(),
-            at=now_ms(),
-            by=project.actor,
-            workers=workers_since(project, cycle, lambda path: path == cycle.plan),
-            commit=made,
-            plan_hash=normalized_digest(data),
-        )
-        project.record(event, sync=True)
+    record_move(
+        project,
+        CycleAdvanced,
+        cycle.id,
+        stage=Stage.RED,
+        tree=project.workspace.snapshot(),
+        workers=workers_since(project, cycle, lambda path: path == cycle.plan),
+        commit=made,
+        plan_hash=normalized_digest(data),
+    )
     return report_step(project, f"the plan of {spec.id} is complete; stage red")
 
 
@@ -170,16 +167,8 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
         more = "".join(f"\n  {fault}" for fault in faults[1:20])
         return Deny("cycle-red", f"{faults[0]}{more}", "mend that, then `tdd cycle advance`")
     changed = [c.path for c in project.workspace.changes(cycle.tree, seen.tree) if is_test(project, c.path)]
-    with operation(project):
-        event = CycleAdvanced(
-            cycle=cycle.id,
-            stage=Stage.VALIDATE,
-            tree=seen.tree,
-            at=now_ms(),
-            by=project.actor,
-            workers=workers_since(project, cycle, lambda path: is_test(project, path), changed),
-        )
-        project.record(event, sync=True)
+    workers = workers_since(project, cycle, lambda path: is_test(project, path), changed)
+    record_move(project, CycleAdvanced, cycle.id, stage=Stage.VALIDATE, tree=seen.tree, workers=workers)
     asked = len(seen.spec.scenarios)
     scenarios = f"all {asked} scenarios" if asked > 1 else "the one scenario"
     tests = count_of(len(seen.coverage.test_ids), "test")
@@ -199,17 +188,8 @@ def _freeze(project: Project, cycle: Cycle) -> CycleStep | Deny:
     subject = f"test: the scenarios of {cycle.spec_id}"
     trailers = (("TDD-Verdict", PASS), *(("TDD-Test", test) for test in tests))
     made = commit_stage(project, cycle, load_cycle(project.root), subject, trailers)
-    with operation(project):
-        event = CycleFrozen(
-            cycle=cycle.id,
-            spec_hash=spec_of(project, cycle).digest,
-            tree=project.workspace.snapshot(),
-            commit=made,
-            tests=tests,
-            at=now_ms(),
-            by=project.actor,
-        )
-        project.record(event, sync=True)
+    digest, tree = spec_of(project, cycle).digest, project.workspace.snapshot()
+    record_move(project, CycleFrozen, cycle.id, spec_hash=digest, tree=tree, commit=made, tests=tests)
     return _open_turn(project, f"frozen: {count_of(len(tests), 'test')} at {made[:12]}; stage green")
 
 
@@ -292,8 +272,7 @@ def abort(project: Project, cycle: Cycle, why: str) -> CycleStep | Deny:
             )
             project.record(intent, sync=True)
             aside.carry_out(project, intent)
-        ended = CycleEnded(cycle=cycle.id, outcome=ABORTED, at=now_ms(), by=project.actor, why=why)
-        project.record(ended, sync=True)
+    record_move(project, CycleEnded, cycle.id, outcome=ABORTED, why=why)
     return CycleStep(
         (f"cycle {cycle.id} on {cycle.spec_id} aborted in stage {cycle.stage}",), None, "`tdd status`"
     )

@@ -172,21 +172,10 @@ class LoopRun:
         )
 
     def _tell_iteration(self, state: ProgramState, ended: e.IterationEnded) -> None:
-        self._open.watch(
-            IterationDone(
-                ended.program,
-                ended.number,
-                ended.status,
-                ended.change,
-                ended.target,
-                ended.commit,
-                ended.metric,
-                ended.previous,
-                ended.notes,
-                tuple(one.status for one in state.harness),
-                accepted_metrics(state),
-            )
-        )
+        shared = ("program", "number", "status", "change", "target", "commit", "metric", "previous", "notes")
+        facts = {name: getattr(ended, name) for name in shared}
+        harness = tuple(one.status for one in state.harness)
+        self._open.watch(IterationDone(**facts, harness=harness, metrics=accepted_metrics(state)))
 
     def _tell_end(self, ended: RunEnd) -> RunEnded:
         commits, name = tuple(self._commits), self._open.name

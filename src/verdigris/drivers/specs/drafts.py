@@ -56,12 +56,10 @@ def make_draft(
     ending = "feature" if form == "feature" else "md"
     place = _PLACES[form] if has_home else f"specs/{{slug}}.{ending}"
     path = place.format(number=spec_id if form == "forgeplan" else number, slug=name)
-    return SpecDraft(path, _head(title, form, spec_id, parent) + _template(form).format(title=title))
-
-
-def _template(form: Format) -> str:
-    name = "gherkin.feature" if form == "feature" else f"{form}.md"
-    return (_TEMPLATES / name).read_text("utf-8")
+    template = _TEMPLATES / ("gherkin.feature" if form == "feature" else f"{form}.md")
+    return SpecDraft(
+        path, _head(title, form, spec_id, parent) + template.read_text("utf-8").format(title=title)
+    )
 
 
 def _head(title: str, form: Format, spec_id: str, parent: str) -> str:

@@ -207,16 +207,13 @@ def _is_acceptance(line: TextLine) -> bool:
     if line.heading is not None:
         return _ACCEPTANCE.fullmatch(line.heading.text) is not None
     text = line.text.strip()
-    return text.startswith("**") and _ACCEPTANCE.fullmatch(_bare(text)) is not None
+    bare = strip_emphasis(text.rstrip(":").strip()).rstrip(":").strip()
+    return text.startswith("**") and _ACCEPTANCE.fullmatch(bare) is not None
 
 
 def _is_bold_line(line: TextLine) -> bool:
     text = line.text.strip()
     return text.startswith("**") and text.rstrip(":").endswith("**") and "**" not in text[2:-3]
-
-
-def _bare(text: str) -> str:
-    return strip_emphasis(text.rstrip(":").strip()).rstrip(":").strip()
 
 
 def _group_steps(items: Sequence[ListItem]) -> Iterator[tuple[ListItem, ...]]:

@@ -81,11 +81,9 @@ def check(
         *_edit_faults(answer, role, material, tree),
         *_statement_faults(answer, role, returned=returned),
     ]
-    unseen = (
-        tuple(dict.fromkeys(p for p in _replaced_files(answer, tree) if p not in known))
-        if not reasons
-        else ()
-    )
+    written = [plain(edit.path) for edit in answer.edits if edit.content is not None]
+    replaced = dict.fromkeys(path for path in written if tree.get(path) and path not in known)
+    unseen = () if reasons else tuple(replaced)
     reasons += [f"{path}: you have not seen all of it, and `upsert` replaces all of it" for path in unseen]
     changes = {} if reasons else _changes(answer, tree)
     if not reasons and not changes:
@@ -206,19 +204,9 @@ def _edit_faults(answer: RoleAnswer, role: Role, material: Material, tree: Tree)
             if fault:
                 yield f"{plain(edit.path)}: {fault}."
     yield from find_nested(answer)
-    if role.judge == "red" and answer.edits and not _has_test(answer, material):
+    paths = [path for edit in answer.edits for path in paths_of(edit)]
+    if role.judge == "red" and paths and not any(may_hold_tests(path, material) for path in paths):
         yield f"No test file is among the edits: the {role}'s step is a failing test."
-
-
-def _has_test(answer: RoleAnswer, material: Material) -> bool:
-    return any(may_hold_tests(path, material) for edit in answer.edits for path in paths_of(edit))
-
-
-def _replaced_files(answer: RoleAnswer, tree: Tree) -> Iterator[str]:
-    for edit in answer.edits:
-        path = plain(edit.path)
-        if edit.content is not None and tree.get(path):
-            yield path
 
 
 def _changes(answer: RoleAnswer, tree: Tree) -> dict[str, bytes | None]:

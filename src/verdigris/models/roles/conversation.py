@@ -65,8 +65,10 @@ def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | RoleStop | RefusedA
     while True:
         talk = _ask_model(model, talk)
         answer = _read(talk)
-        if isinstance(answer, RefusedAnswer) or not _is_plan(answer) or talk.looks >= LOOKS:
+        if isinstance(answer, RefusedAnswer) or talk.looks >= LOOKS:
             break
+        if answer.verdict is not Say.EDIT or answer.edits:
+            break  # it is more than a plan
         talk = _show_files(talk, answer)
     if isinstance(answer, RefusedAnswer):
         judged: EditPlan | RoleStop | RefusedAnswer = answer
@@ -101,10 +103,6 @@ def _read(talk: Talk) -> RoleAnswer | RefusedAnswer:
     if isinstance(answer, RefusedAnswer) and not (talk.looks or talk.tried) and prose and "{" not in prose:
         return RoleAnswer(Say.EDIT, prose)
     return answer
-
-
-def _is_plan(answer: RoleAnswer) -> bool:
-    return answer.verdict is Say.EDIT and not answer.edits
 
 
 def _show_files(talk: Talk, answer: RoleAnswer) -> Talk:

@@ -50,6 +50,7 @@ _MEANS = {
     Kind.BROKEN: "The tests did not run to their end, so nothing was shown.",
 }
 
+_OF_TOOLS = ("check failed", "format failed", "verify failed")
 _UNPROVEN = "The suite passes, but it does not show that behaviour is as it was."
 
 
@@ -94,12 +95,7 @@ def wrong_red(
 
     `passing`: the new tests among those that pass; `stubbed`: they came with stubs.
     """
-    lines = [
-        _describe_red(run)
-        for run in tests
-        if run.red not in {None, VALID} and _is_open(run.native_id, withheld)
-    ]
-    lines += _not_loaded(report, withheld)
+    lines = _no_reds(tests, report, withheld)
     return _join_parts(
         "No test is red for the right reason:",
         _list_lines(lines[:_MOST_TESTS] or [_nothing_red(tests, report, passing, stubbed=stubbed)]),
@@ -143,7 +139,7 @@ def describe_verdict(
     if unasked and len(unasked) == len(verdict.reasons):
         return _join_parts("You wrote code that no test asks for:", _list_lines(unasked), _LATER, closing)
     details = _details(report, withheld, quote)
-    if verdict.reasons and all(_is_tools(reason) for reason in verdict.reasons):
+    if verdict.reasons and all(reason.startswith(_OF_TOOLS) for reason in verdict.reasons):
         head = "Not accepted: the tests pass, a command of the project does not."
     # A failure that is shown in full below is not listed here as well.
     said = tuple(f"{result.id}: " for result in _failing_results(report, withheld)[:_MOST_TESTS])
@@ -206,22 +202,22 @@ def describe_failures(
     valid = [run.test_id for run in tests if run.red == VALID and _is_open(run.native_id, withheld)]
     shown = {result.id for result in _one_a_cause(_failing_results(report, withheld))[:_MOST_TESTS]}
     reds = [f"red {test_id}" for test_id in valid if test_id not in shown]
-    others = [
-        _describe_red(run)
-        for run in tests
-        if run.red not in {None, VALID} and _is_open(run.native_id, withheld)
-    ]
-    told = [*reds, *others, *_not_loaded(report, withheld)]
+    told = [*reds, *_no_reds(tests, report, withheld)]
     more = [f"… and {len(told) - _MOST_RUNS} more"] if len(told) > _MOST_RUNS else []
     details = _details(report, withheld, quote, frozenset(valid))
     return _join_parts(_list_lines([*told[:_MOST_RUNS], *more]), *details).strip()
 
 
-def _describe_red(run: TestRun) -> str:
-    why, following = _why_not(run.red or "")
-    place = f" at {run.place}" if run.place else ""
-    seen = f" ({_plain(run.failure)}{place})" if run.failure else ""
-    return f"{run.test_id}: {why}{seen}; {following}"
+def _no_reds(tests: Sequence[TestRun], report: TestReport | None, withheld: AbstractSet[str]) -> list[str]:
+    """Why tests that fail are no reds, and why files do not load."""
+    lines = []
+    for run in tests:
+        if run.red not in {None, VALID} and _is_open(run.native_id, withheld):
+            why, following = _why_not(run.red or "")
+            place = f" at {run.place}" if run.place else ""
+            seen = f" ({_plain(run.failure)}{place})" if run.failure else ""
+            lines.append(f"{run.test_id}: {why}{seen}; {following}")
+    return [*lines, *_not_loaded(report, withheld)]
 
 
 def _why_not(code: str) -> tuple[str, str]:
@@ -234,10 +230,6 @@ def _quote_place(reason: str, quote: Quote) -> str:
     path, _, lines = place.rpartition(":")
     first = lines.partition("-")[0]
     return f"{place}{quote(path, int(first)) if first.isdecimal() else ''}"
-
-
-def _is_tools(reason: str) -> bool:
-    return reason.startswith(("check failed", "format failed", "verify failed"))
 
 
 def _nothing_red(

@@ -16,7 +16,7 @@ from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
 from verdigris.models.roles import Role, Team, find_team, read_prompts
 from verdigris.models.roles.answer import PARTS, SCHEMA_NAME, schema
-from verdigris.models.roles.context import Material, Tree, by_weight
+from verdigris.models.roles.context import Material, by_weight
 from verdigris.models.roles.tools import TOOLS
 
 
@@ -57,7 +57,8 @@ def tell(material: Material, room: int) -> PromptPart:
     recent = material.history[-MOST_COMMITS:]
     newest = max(material.ages.values(), default=0)
     named = sorted(path for path, age in material.ages.items() if age == newest > 0)
-    listing = _list_tree(tree, room // 10)
+    listing = f"All files ({len(tree)}):\n{clip(chr(10).join(sorted(tree)), room // 10)}"
+    listing = listing if tree else "There is no file yet."
     history = f"# Recent commits\n\n{clip(chr(10).join(recent), room // 10)}" if recent else ""
     texts = _ShownTexts(room - estimate(listing) - estimate(history))
     for path in by_weight(tree, material.classify, named):
@@ -68,12 +69,6 @@ def tell(material: Material, room: int) -> PromptPart:
     paths = sorted(texts.told, key=lambda path: (material.ages.get(path, 0), path))
     parts = ("# The project's files as they are now", *(texts.told[path] for path in paths), listing, history)
     return PromptPart("\n\n".join(filter(None, parts)), frozenset(texts.complete))
-
-
-def _list_tree(tree: Tree, room: int) -> str:
-    if not tree:
-        return "There is no file yet."
-    return f"All files ({len(tree)}):\n{clip(chr(10).join(sorted(tree)), room)}"
 
 
 @dataclass(slots=True)

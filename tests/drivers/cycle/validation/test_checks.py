@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import pytest
 from _pytest.outcomes import Failed
@@ -13,19 +14,14 @@ from support.gitrepo import make_repo
 from support.node_tools import present
 from support.turns import World, make_world
 from verdigris.core.records import Actor
+from verdigris.core.settings import Stack
 from verdigris.core.state import BLOCKER, CONCERNS, PASS
 from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding, stub_runs
 from verdigris.drivers.cycle.validation.checks import validate_tests
+from verdigris.drivers.cycle.validation.stub_runs import Assignment
 from verdigris.sandbox.child import available
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.person import hold_out
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from verdigris.core.settings import Stack
-    from verdigris.drivers.cycle.validation.stub_runs import Assignment
 
 pytestmark = pytest.mark.skipif(not available().ok, reason="no sandbox can be made here")
 FILE = "tests/test_price.py"

@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import pytest
 
 from verdigris.drivers.cycle.validation.strength import FoundStubs, TriedTest, try_strength
-from verdigris.drivers.cycle.validation.stub_runs import StubRunEnd
+from verdigris.drivers.cycle.validation.stub_runs import Assignment, StubRunEnd, StubRuns
 from verdigris.languages.findings import StubAnswer, StubBody
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from verdigris.drivers.cycle.validation.stub_runs import Assignment, StubRuns
 
 pytestmark = pytest.mark.quick
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,9 +19,6 @@ from verdigris.drivers.loop.branches.memory import (
     write_state,
 )
 from verdigris.drivers.loop.branches.remote import GitRemote, Pushed, Unreachable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILE = """\
 ## ⚙️ Machine State

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from support.gitrepo import make_repo
+from support.gitrepo import GitRepo, make_repo
 from verdigris.drivers.loop.branches.remote import (
     GitRemote,
     NoBranch,
@@ -19,11 +19,6 @@ from verdigris.drivers.loop.branches.remote import (
     fetch_tip,
     push_commit,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from support.gitrepo import GitRepo
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,12 +21,7 @@ from verdigris.drivers.loop.branches.work import (
     push_branch,
 )
 from verdigris.drivers.private_worktree import remove_leftovers
-from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project, open_project
 
 pytestmark = pytest.mark.usefixtures("apart")
 WORK = "autoloop/port"

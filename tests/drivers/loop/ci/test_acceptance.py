@@ -6,7 +6,8 @@ import json
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,12 +32,7 @@ from verdigris.drivers.loop.ci.acceptance import (
     outcome_of,
 )
 from verdigris.drivers.loop.events import CheckedByCi
-from verdigris.storage.project import open_project
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project, open_project
 
 COMMIT = "c" * 40
 GH = """\

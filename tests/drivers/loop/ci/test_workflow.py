@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,9 +17,6 @@ from verdigris.drivers.loop.ci.workflow import (
     write_workflow,
 )
 from verdigris.drivers.loop.program import Schedule
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def read(text: str) -> dict[str, Any]:
