@@ -122,6 +122,7 @@ def test_every_damage_has_a_way_out(place: Place, part: int) -> None:
         ("head", empty),
         ("lock", make_folder),
         ("locks", make_file),
+        ("rooms", make_file),
         ("store", remove),
         ("worktrees", make_file),
     ],

@@ -114,8 +114,16 @@ def mount_overlay(target: str, lower: Sequence[int], upper: int, work: int, *, u
         # overlay has marked.
         remove(f"{path_of_descriptor(work)}/work/incompat")
         mount("overlay", target, "overlay", 0, options)
-    # The kernel makes it without any permission, and then nobody but root could copy the repository.
-    os.chmod(f"{path_of_descriptor(work)}/work", 0o700)
+    _open_to_owner(path_of_descriptor(work))
+
+
+def _open_to_owner(work: str) -> None:
+    """The kernel makes its folders without any permission: nobody but root could copy the repository."""
+    for name in ("work", "work/incompat", "work/incompat/volatile"):
+        try:
+            os.chmod(f"{work}/{name}", 0o700)
+        except FileNotFoundError:
+            return  # of an overlay that is not volatile
 
 
 def bind(source: int, target: str) -> None:

@@ -13,6 +13,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.records import REPAIRED, Actor, Draft, to_json
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.value import replace, value
+from verdigris.sandbox.folders import ROOMS
 from verdigris.storage.calls.call_records import CALLS
 from verdigris.storage.log.files import HEAD, LOCK, LOG
 from verdigris.storage.project import open_log, open_project
@@ -61,7 +62,8 @@ def _draft(repo: Repository, actor: Actor, why: str) -> Draft:
 def _misshapen(repo: Repository) -> Iterator[Path]:
     """Files where a folder belongs, and folders where a file does."""
     control = repo.control
-    folders = (control, control / LOCKS, control / STORE, repo.private.parent, repo.private)
+    inside = (control / name for name in (LOCKS, STORE, ROOMS))
+    folders = (control, *inside, repo.private.parent, repo.private)
     yield from (path for path in folders if os.path.lexists(path) and not path.is_dir())
     yield from (control / name for name in FILES if (control / name).is_dir())
     if (control / LOCKS).is_dir():

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.damage import empty, truncate
 from verdigris.core.errors import StorageError
 from verdigris.core.paths import EXECUTABLE, FILE, LINK, Change, Entry
 from verdigris.storage.snapshots import trees
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from support.gitrepo import GitRepo
     from verdigris.storage.snapshots.workspace import Workspace
 
@@ -81,6 +85,16 @@ def test_a_lost_tree_is_an_error_not_an_absence(workspace: Workspace) -> None:
     ):
         with pytest.raises(StorageError):
             ask(lost)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, empty, truncate])
+def test_so_is_a_lost_blob(repo: GitRepo, workspace: Workspace, damage: Callable[[Path], None]) -> None:
+    repo.write("src/a.py", "a")
+    tree = workspace.snapshot()
+    blob = workspace.blob(b"a")
+    damage(workspace.git.git_dir / "objects" / blob[:2] / blob[2:])
+    with pytest.raises(StorageError):
+        workspace.read_many(tree, ["src/a.py", "src/none.py"])
 
 
 def test_entries_of_many_paths_are_those_of_few(repo: GitRepo, workspace: Workspace) -> None:

@@ -100,8 +100,10 @@ class Trees:
         odd = self.entries(tree, [path for path in asked if "\n" in path or "\r" in path])
         names = {path: f"{tree}:{path}" for path in asked if "\n" not in path and "\r" not in path}
         names |= {path: entry.blob for path, entry in odd.items()}
-        found = dict(zip(names, self._ask(names.values(), within=tree), strict=True))
-        return {path: found.get(path) for path in asked}
+        texts_by_path = dict(zip(names, self._ask(names.values(), within=tree), strict=True))
+        if lost := self.entries(tree, [path for path in names if texts_by_path[path] is None]):
+            raise StorageError(f"the store has lost {next(iter(lost))} of a snapshot", hint=REPAIR)
+        return {path: texts_by_path.get(path) for path in asked}
 
     def _without_large(self, tree: str, paths: Sequence[str]) -> list[str]:
         plain = [path for path in paths if "\n" not in path and "\r" not in path]
