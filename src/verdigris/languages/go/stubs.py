@@ -154,7 +154,7 @@ class GoForms(Forms):
         text = text_of_node(item.node)
         return "" if item.node.type == "import_spec" else f"{_KEYWORDS.get(item.node.type, '')}{text}"
 
-    def fiximports_of(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
+    def fix_imports(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
         """Fixes the imports: Go does not compile a package with an unused or a missing import."""
         now, was = imports_of(text, path), imports_of(earlier, path)
         needed = {name: spec for name, spec in was.items() if name not in now and _uses(text, name)}
