@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verdigris.cli.context import here, live, pick, project, say, show, show_result
+from verdigris.cli.context import OWED, here, live, pick, project, say, show, show_result
 from verdigris.core.actions import Deny
 from verdigris.core.errors import TimedOut
 from verdigris.core.languages import STUB_MARK
@@ -191,6 +191,7 @@ def report_lines(
         found += offer_stubs(tested.stubs)
         found += need_lines(tested.needs)
         found += _characterization_lines(tested.characterized)
+        found += [Line(f"  paid: `{debt.what}` in {debt.path}", "green") for debt in tested.paid]
         found += _ended_turn_lines(tested.given_up)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
@@ -337,6 +338,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
         "hindrance": tested.hindrance and pick(tested.hindrance, "what", "cure", "files"),
         "stubs": [one for stubs in tested.stubs.values() for one in stub_data(stubs)],
         **pick(tested, "uncollected", "phase", "next", "resumed", "characterized"),
+        "paid": [pick(debt, *OWED) for debt in tested.paid],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from verdigris.core.debts import Debt
 from verdigris.core.records import Actor
 from verdigris.core.report import IdSource, Status
 from verdigris.core.suite_health import Hindrance, SuiteCounts, describe_suite
@@ -347,6 +348,8 @@ class WorktreeState:
     """Test files that the last run of them could not load, each with the tree of that run."""
     characterized: tuple[str, ...] = ()
     """Tests that passed when they were new: they describe code that had no tests."""
+    owed: Mapping[str, Debt] = field(default_factory=dict)
+    """What accepted code decides and no test notices, by id, the oldest first."""
     refactor: Refactor | None = None
     baseline: Baseline | None = None
     hindrance: Hindrance | None = None

@@ -167,6 +167,8 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
             return replace(w, characterized=tuple(dict.fromkeys((*w.characterized, *event.test_ids))))
         case e.TestsBlocked():
             return _after_blocking(w, event)
+        case e.Paid():
+            return replace(w, owed=without_keys(w.owed, set(event.debts)))
         case e.Revised():
             return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
         case e.HeldOut():

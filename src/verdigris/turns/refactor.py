@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
-from verdigris.checks.coverage import added_lines
+from verdigris.checks.coverage import added_lines, lines_run_apart, run_suite_traced
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_files,
@@ -20,7 +20,7 @@ from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor import behaviour_changes, find_unkept, lines_run_apart, survivors
+from verdigris.checks.refactor import behaviour_changes, find_unkept, survivors
 from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
@@ -51,8 +51,6 @@ from verdigris.turns.operation import operation, refusal
 from verdigris.turns.settle import Settlement, complete, failed_output
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.core.suite_health import Hindrance
 
@@ -228,8 +226,21 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         i: s for i, s in read_tests_of(project, refactor.record).items() if s and not is_revised(i, revised)
     }
     frozen, findings = find_unkept(candidate, revised)
-    traced = [c.path for c in edits.source if is_traced(c.path)]
-    report = _run_suite(candidate, state, tuple(traced), before, progress)
+    traced = tuple(c.path for c in edits.source if is_traced(c.path))
+    announce(progress, "the suite")
+    request = TestRequest(
+        trace=traced,
+        uses=bool(traced),
+        timeout=time_limit(project, state),
+        sources=source_roots(project, tree),
+    )
+    report = run_suite_traced(
+        project,
+        request,
+        lambda result: before.get(result.native_id) is Status.PASS,
+        progress=progress,
+        layer=candidate.room,
+    )
     stacks = project.settings.stacks
     tools = tuple(
         run_tool(project, stack, name, command)
@@ -250,31 +261,6 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )
-
-
-def _run_suite(
-    candidate: Candidate,
-    state: WorktreeState,
-    traced: tuple[str, ...],
-    before: Mapping[str, Status],
-    progress: Progress | None,
-) -> TestReport:
-    """The suite on the tree, with the lines that it runs.
-
-    A test may fail only because it is traced, if it measures memory or time: then a run without it counts.
-    """
-    project = candidate.project
-    limit, sources = time_limit(project, state), source_roots(project, candidate.tree)
-    announce(progress, "the suite")
-    asked = TestRequest(trace=traced, timeout=limit, sources=sources)
-    report = execute_suite(project, asked, progress=progress, layer=candidate.room)
-    failing = {r.native_id for r in report.results if r.status is not Status.PASS}
-    if not traced or not any(before.get(name) is Status.PASS for name in failing):
-        return report
-    announce(progress, "the suite, untraced")
-    asked = TestRequest(timeout=limit, sources=sources)
-    plain = execute_suite(project, asked, progress=progress, layer=candidate.room)
-    return replace(plain, lines=report.lines)
 
 
 def _conclude(

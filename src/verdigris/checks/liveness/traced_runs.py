@@ -55,7 +55,6 @@ class LivenessRequest:
     claimed: tuple[str, ...]
     others: tuple[str, ...] = ()
     """Tests that the change may have hollowed out."""
-    trace: tuple[str, ...] = ()
     suite: TestReport | None = None
     """The verdict's run of all tests."""
     red_ms: Mapping[str, int] = field(default_factory=dict)
@@ -98,7 +97,6 @@ class LiveRuns:
         self.random = random or SystemRandom()
         self.seconds = float(project.settings.liveness_seconds)
         self.took = _durations(asked.suite)
-        self.watched: list[TestReport] = []
         self._found = _StackFindings()
 
     def try_all(self) -> Liveness:
@@ -112,10 +110,8 @@ class LiveRuns:
                 self._found.noted.append(f"{name}: {why}")
         if len(runs.members) > 1:
             asked = (*self.asked.claimed, *self._passing(others))
-            judged = self._run_set(
-                runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ()
-            )
-            self._judge(judged, runs, claimed, others)
+            report = self._call(runs, (*claimed, *others))
+            self._judge(judge_runs(runs, report.variants, asked), runs, claimed, others)
         return self._found.as_liveness()
 
     def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
@@ -231,13 +227,6 @@ class LiveRuns:
         why = "passes in the suite, but not in another run of the same kind: it may depend on how it is run"
         self._found.doubts += (f"{name} {why}" for name in left)
 
-    def _run_set(
-        self, runs: RunSet, names: tuple[str, ...], asked: Iterable[str], *, trace: Sequence[str]
-    ) -> LivenessFindings:
-        report = self._call(runs, names, trace=trace)
-        self.watched.append(report)
-        return judge_runs(runs, report.variants, asked)
-
     def _plan_all(self, functions: tuple[str, ...]) -> RunSet:
         """Plans as many runs as fit into the time, more than one an assertion only while that is cheap."""
         one = self._estimate(functions) + _BRANCH
@@ -261,7 +250,6 @@ class LiveRuns:
         *,
         layer: Layer | None = None,
         bare: bool = False,
-        trace: Sequence[str] = (),
         extra: Sequence[str] = (),
     ) -> TestReport:
         each = max(_PATIENCE, 5 * self._estimate(names) + 5)
@@ -270,7 +258,6 @@ class LiveRuns:
             seconds=self.seconds,
             each=min(each, self.seconds),
             bare=bare,
-            watched=self.asked.claimed,
             preload=() if self.asked.suite is None else self.asked.suite.installed,
         )
         return run_request(
@@ -279,7 +266,6 @@ class LiveRuns:
             TestRequest(
                 tuple(names),
                 runs=asked,
-                trace=tuple(trace),
                 sources=(),
                 extra=tuple(extra),
                 withheld=self.asked.withheld,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from verdigris.languages.findings import MutantKind
     from verdigris.languages.grammar.bindings import Visited
     from verdigris.languages.grammar.decisions import Site
     from verdigris.languages.grammar.parameters import Signature
@@ -64,6 +65,13 @@ _SILENT = frozenset(
     }
 )
 _TELLING = re.compile(r"^(?:console|log|fmt|errors)\.|^Error\w*$")
+_RETURNING = frozenset(
+    {"return_statement", "return_expression", "yield", "lambda", "arrow_function", "closure_expression"}
+)
+_ENDING_ANSWERS = frozenset(
+    {*("call", "call_expression", "new_expression", "subscript", "block", "statement_block", "module")}
+    | {*("comparison_operator", "program", "source_file")}
+)
 _LISTS = frozenset({"list", "tuple", "set", "array"})
 _FEW = 3
 """So many names make a table."""
@@ -120,7 +128,8 @@ def mutate_by_grammar(
         edit = None if any(renamed.covers(one, about) for one in left) else _change_literal(node)
         if edit is not None:
             made = _make_mutant(path, texts[path], *_told(node, (edit,)))
-            mutants.append(replace(made, weak=weak or node.id in names))
+            kind: MutantKind = "answer" if _is_returned(node) else "literal"
+            mutants.append(replace(made, weak=weak or node.id in names, kind=kind))
     gone = {one.value for one in left}
     mutants += (_hold_default(*one, texts, gone) for one in added_defaults(old, new, forms.visited))
     return Mutated(tuple(mutants))
@@ -140,11 +149,11 @@ def _mutate_site(forms: MutationForms, site: Site, data: bytes, *, weak: bool) -
             yield from (replace(made(*one), fails=True) for one in _fail(forms, node, site.kind))
             continue
         yield from (made(*one) for one in _force_decision(forms, node, site.kind))
-        yield from (replace(made(*one), weak=weak) for one in _boundaries(node))
+        yield from (replace(made(*one), weak=weak, kind="bound") for one in _boundaries(node))
 
 
 def _make_mutant(path: str, data: bytes, node: Node, edits: tuple[ByteEdit, ...], what: str) -> Mutant:
-    return Mutant(path, line_of(node), what, apply_edits(data, edits))
+    return Mutant(path, line_of(node), what, apply_edits(data, edits), subject=short(text_of_node(node)))
 
 
 def _told(node: Node, edits: tuple[ByteEdit, ...]) -> Change:
@@ -302,6 +311,16 @@ def _change_literal(node: Node) -> ByteEdit | None:
     return ByteEdit(node.start_byte, node.end_byte, f"{int(number[1]) + 1}{number[2]}")
 
 
+def _is_returned(node: Node) -> bool:
+    """Whether a literal is part of what a function returns, and not of a call's arguments there."""
+    above = node.parent
+    while above is not None and above.type not in _RETURNING:
+        if above.type in _ENDING_ANSWERS:
+            return False
+        above = above.parent
+    return above is not None
+
+
 _OTHER_TRUTH = {"true": "false", "false": "true"}
 
 
@@ -319,7 +338,8 @@ def _hold_default(
     what = f"the parameter `{name}` of `{function.name}` is new, and no test needs more than `{told}`"
     edit = _first_statement(function.node, data, f"{name} = {told}")
     made = _make_mutant(function.path, data, function.node, (edit,), what)
-    return replace(made, weak=literal_text(default) in gone)
+    subject = f"{name}={told}"
+    return replace(made, weak=literal_text(default) in gone, subject=subject, kind="default")
 
 
 def _first_statement(function: Node, data: bytes, statement: str) -> ByteEdit:

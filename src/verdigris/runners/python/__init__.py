@@ -91,8 +91,9 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
         "seconds": runs.seconds,
         "each": runs.each,
         "bare": runs.bare,
+        "until_failure": runs.until_failure,
         "preload": list(runs.preload),
-        "watched": list(runs.watched or request.names),
+        "watched": list(request.names),
         "disposable": request.private is not None,
         "private": list(request.private or ()),
     }

@@ -1,5 +1,4 @@
-"""Leads a set of runs with different texts of the test files. Each text is run once, in a fork of one
-process.
+"""Leads a set of runs with different texts of some files. Each text is run once, in a fork of one process.
 
 This process does not know which text is the true one; a process that runs code of the project even less so.
 """
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from ..channel import Channel  # noqa: TID252 - same
 
 
-SPENT = "no time was left"
+SPENT, ENDLESS = "no time was left", "it did not end in its time"
 _READY = 120.0
 """Seconds in which the test runner must be loaded; code of the project is not involved."""
 _EARLY = "the run ended early"
@@ -109,12 +108,12 @@ class RunSet:
             for line in process.messages(kind, lambda: until - time.monotonic()):
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                     seen.take(json.loads(line))
-                if seen.ended:
+                if seen.ended or (self.runs["until_failure"] and seen.failed):
                     process.stop()
                     return seen.why
         except TimeoutError:
             process.stop()
-            return SPENT
+            return SPENT if not self.runs["until_failure"] or time.monotonic() > self._deadline else ENDLESS
         except (EOFError, OSError):
             return _EARLY
         return seen.why or _EARLY
@@ -156,6 +155,8 @@ class Outcomes:
         self.cut = False
         """Whether some of them are missing."""
         self.ended = False
+        self.failed = False
+        """Whether a test has failed and ended."""
         self.why = ""
 
     def as_message(self) -> dict[str, Any]:
@@ -189,6 +190,7 @@ class Outcomes:
             self._places[test] = [place for place in frames if place[0] in self._files]
         if message["phase"] == "teardown":
             self._ended.add(test)
+            self.failed = self.failed or self._status[test] == "failed"
 
     @staticmethod
     def _status_of(message: dict[str, Any]) -> str:
