@@ -94,6 +94,32 @@ def test_a_line_that_no_test_runs_is_recorded_or_blocks_as_configured(
     assert any(text.startswith("unasked: calc.py:10 idle: ") for text in told)
 
 
+YES = """
+
+class Yes:
+    def __init__(self, *given):
+        pass
+
+    def __contains__(self, word):
+        return True
+
+    def __gt__(self, other):
+        return True
+
+
+sub = Yes
+"""
+
+
+@pytest.mark.parametrize("assertion", ["'difference' in calc.sub(5, 3)", "calc.sub(5, 3) > 1"])
+def test_an_operand_that_does_not_matter_is_hollow(tmp_path: Path, assertion: str) -> None:
+    world = make_live_world(tmp_path)
+    world.write("tests/test_sub.py", f"import calc\n\n\ndef test_sub():\n    assert {assertion}\n")
+    world.claimed()
+    world.write("calc.py", CALC + YES)
+    assert world.settle().verdict.kind is Kind.HOLLOW
+
+
 NEAR = """
 
 class Near(int):

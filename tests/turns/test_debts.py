@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, SUB, SUB_ID, World, make_green_live_world
+from support.turns import CALC, SUB, SUB_ID, World, make_green_live_world, make_live_world
 from verdigris.core.debts import list_debts
 from verdigris.core.verdict import Kind
 
@@ -125,3 +125,27 @@ def test_a_person_accepts_what_no_test_runs_as_a_debt(world: World) -> None:
     )
     world.test("tests/test_large.py")
     assert "a = 100" not in str(owed(world))
+
+
+WEAK = {
+    "two calls": "assert calc.sub(5, 3) == calc.sub(5, 3)",
+    "any size": "import pytest\n    assert calc.sub(5, 3) == pytest.approx(2, abs=1000)",
+    "or the answer itself": "assert calc.sub(5, 3) == 9 or calc.sub(5, 3)",
+}
+
+
+@pytest.mark.parametrize("assertion", WEAK.values(), ids=WEAK)
+def test_a_body_that_knows_nothing_is_owed_where_it_passes(tmp_path: Path, assertion: str) -> None:
+    world = make_live_world(tmp_path)
+    world.write("tests/test_sub.py", f"import calc\n\n\ndef test_sub():\n    {assertion}\n")
+    world.claimed()
+    accept(world, CALC + SUB)
+    assert any("` instead of the body of `sub` in calc.py:5" in text for text in owed(world))
+
+
+def test_the_first_step_of_a_kata_owes_nothing(tmp_path: Path) -> None:
+    world = make_live_world(tmp_path)
+    world.write("tests/test_sub.py", "import calc\n\n\ndef test_sub():\n    assert calc.sub(4, 4) == 0\n")
+    world.claimed()
+    accept(world, CALC + "\n\ndef sub(a, b):\n    return 0\n")
+    assert owed(world) == ()

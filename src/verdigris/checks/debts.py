@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 10.0
 """The questions may take as long as the suite, or so many seconds."""
-_OWED = frozenset({"decision", "bound", "answer", "default"})
+_OWED = frozenset({"decision", "bound", "answer", "default", "body"})
 """Kinds of mutants that stand for a decision of the code."""
 
 
@@ -84,7 +84,8 @@ def _paid(held: Mapping[str, Mutant], tried: Tried) -> tuple[str, ...]:
 
 def _debt_of(mutant: Mutant, text: str) -> Debt:
     data = mutant.data.decode("utf-8", "surrogateescape")
-    return make_debt(mutant.path, mutant.line, mutant.subject, mutant.what, (text, data))
+    debt = make_debt(mutant.path, mutant.line, mutant.subject, mutant.what, (text, data))
+    return replace(debt, shown=mutant.what) if mutant.kind == "body" else debt
 
 
 def _find_mutants(

@@ -25,6 +25,8 @@ class Debt:
     """The same lines in the mutant."""
     seq: int = 0
     """The event that recorded it."""
+    shown: str = ""
+    """What a person reads of it, if not the code."""
 
     @property
     def id(self) -> str:
@@ -33,7 +35,8 @@ class Debt:
 
     def __str__(self) -> str:
         does, instead = ("notices", "add a case that does") if self.change else ("runs", "claim a red for it")
-        return f"no test {does} `{self.what}` in {self.path}:{self.line}: {instead}, or take it out"
+        shown = self.shown or f"`{self.what}`"
+        return f"no test {does} {shown} in {self.path}:{self.line}: {instead}, or take it out"
 
 
 def make_debt(path: str, line: int, what: str, change: str, texts: tuple[str, str]) -> Debt:

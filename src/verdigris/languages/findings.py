@@ -95,8 +95,10 @@ class MeasuredFault:
     what: str
 
 
-MutantKind = Literal["decision", "bound", "answer", "literal", "default"]
-"""What a mutant changes: a condition, its boundary, a literal that is returned, another one, a parameter."""
+MutantKind = Literal["decision", "bound", "answer", "literal", "default", "body"]
+"""What a mutant changes: a condition, its boundary, a literal that is returned, another one, a parameter; or
+it replaces a whole body by one that knows nothing.
+"""
 
 
 @value

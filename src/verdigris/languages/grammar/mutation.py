@@ -72,6 +72,8 @@ _ENDING_ANSWERS = frozenset(
     {*("call", "call_expression", "new_expression", "subscript", "block", "statement_block", "module")}
     | {*("comparison_operator", "program", "source_file")}
 )
+_DEFINITIONS = frozenset({"function_definition"})
+_NO_WORK = frozenset({"pass_statement", "raise_statement"})
 _LISTS = frozenset({"list", "tuple", "set", "array"})
 _FEW = 3
 """So many names make a table."""
@@ -96,6 +98,8 @@ class MutationForms:
     """Functions whose literals are messages, or names that only a type checker reads."""
     looks_up: frozenset[str] = frozenset()
     """Functions that look names up."""
+    answers: tuple[str, ...] = ()
+    """What a body that knows nothing returns; empty where the type of an answer has to be known."""
     visited: Visited = runnable
     """The children of a node that a test can run."""
 
@@ -132,6 +136,7 @@ def mutate_by_grammar(
             mutants.append(replace(made, weak=weak or node.id in names, kind=kind))
     gone = {one.value for one in left}
     mutants += (_hold_default(*one, texts, gone) for one in added_defaults(old, new, forms.visited))
+    mutants += _empty_bodies(forms, old, new, texts)
     return Mutated(tuple(mutants))
 
 
@@ -322,6 +327,43 @@ def _is_returned(node: Node) -> bool:
 
 
 _OTHER_TRUTH = {"true": "false", "false": "true"}
+
+
+# -- bodies --------------------------------------------------------------------------------------------------
+
+
+def _empty_bodies(
+    forms: MutationForms,
+    old: Mapping[str, Node],
+    new: Mapping[str, Node],
+    texts: Mapping[str, bytes],
+) -> Iterator[Mutant]:
+    """Replaces each new or changed body by answers that know nothing: a weak test passes one of them."""
+    if not forms.answers:
+        return
+    known = {text_of_node(one) for root in old.values() for one in walk(root) if one.type in _DEFINITIONS}
+    for path, root in new.items():
+        for function in (one for one in walk(root) if one.type in _DEFINITIONS):
+            if text_of_node(function) not in known:
+                yield from _empty_body(forms, path, texts[path], function)
+
+
+def _empty_body(forms: MutationForms, path: str, data: bytes, function: Node) -> Iterator[Mutant]:
+    body, named = part(function, "body"), text_of_node(part(function, "name"))
+    work = [one for one in statements_of(body) if not is_docstring(one)]
+    if body is None or not work or (len(work) == 1 and work[0].type in _NO_WORK):
+        return
+    parameters = part(function, "parameters")
+    first = next(iter(parts(parameters)), None)
+    names = [last_name(first)] if first is not None else []
+    subject = short(f"def {named}{on_one_line(parameters)}")
+    for answer in (*forms.answers, *(name for name in names if name not in {"", "self", "cls"})):
+        statement = f"return {answer}"
+        if on_one_line(work[0]) == statement:
+            continue
+        edit = ByteEdit(work[0].start_byte, body.end_byte, statement)
+        what = f"`{statement}` instead of the body of `{named}`"
+        yield replace(_make_mutant(path, data, function, (edit,), what), subject=subject, kind="body")
 
 
 # -- parameters ----------------------------------------------------------------------------------------------
