@@ -94,6 +94,43 @@ def test_a_line_that_no_test_runs_is_recorded_or_blocks_as_configured(
     assert any(text.startswith("unasked: calc.py:10 idle: ") for text in told)
 
 
+SAYS = """
+
+class Says:
+    def __eq__(self, other):
+        return other * 2 == 4
+
+    __hash__ = None
+
+
+def sub(a, b):
+    return Says()
+"""
+OPINIONS = {
+    "a number": SAYS.replace("Says:", "Says(int):").replace("Says()", "Says(12)"),
+    "a text": SAYS.replace("Says:", "Says(str):"),
+    "any object": SAYS,
+}
+
+
+@pytest.mark.parametrize("code", OPINIONS.values(), ids=OPINIONS)
+def test_an_answer_that_only_says_that_it_is_equal_is_hollow(tmp_path: Path, code: str) -> None:
+    """It verifies what it is compared with, so that no other value is equal."""
+    world = make_green_live_world(tmp_path)
+    world.write("calc.py", CALC + code)
+    verdict = world.settle().verdict
+    assert verdict.kind is Kind.HOLLOW
+    assert any("its content is another" in reason for reason in verdict.reasons), verdict
+
+
+def test_a_class_that_the_test_names_may_say_what_it_equals(tmp_path: Path) -> None:
+    world = make_live_world(tmp_path)
+    world.write("tests/test_sub.py", "import calc\n\n\ndef test_sub():\n    assert calc.Says() == 2\n")
+    world.claimed()
+    world.write("calc.py", CALC + SAYS.partition("\n\n\ndef")[0])
+    assert world.settle().verdict.accepted
+
+
 YES = """
 
 class Yes:

@@ -12,6 +12,7 @@ from verdigris.checks.liveness.judgement import (
     LivenessFindings,
     describe_unseen,
     describe_unseen_case,
+    find_other_content,
     find_unnoticed,
     judge_runs,
     reached_assertions,
@@ -20,7 +21,7 @@ from verdigris.core.report import Status, TestReport, suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
-from verdigris.languages.probes import plan_runs
+from verdigris.languages.probes import plan_content_run, plan_runs
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 
@@ -112,6 +113,8 @@ class LiveRuns:
             asked = (*self.asked.claimed, *self._passing(others))
             report = self._call(runs, (*claimed, *others))
             self._judge(judge_runs(runs, report.variants, asked), runs, claimed, others)
+            if not self._found.hollow:
+                self._compare_content(claimed)
         return self._found.as_liveness()
 
     def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
@@ -142,6 +145,14 @@ class LiveRuns:
         unlike = [i for i in judged.unlike if function_of(i) not in late]
         if unlike and not self._found.hollow:
             self._widen(unlike)
+
+    def _compare_content(self, claimed: tuple[str, ...]) -> None:
+        """What only says that it equals plain data is hollow: one more run compares the data themselves."""
+        probes = self.language.liveness.contents(self.texts, claimed)
+        if probes:
+            runs = plan_content_run(probes, self.texts, self.random)
+            report = self._call(runs, claimed)
+            self._found.hollow += find_other_content(runs, report.variants)
 
     def _find_noticed(
         self, judged: LivenessFindings, functions: tuple[str, ...]
