@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from verdigris.core.errors import ModelUnavailable
+from verdigris.core.value import take_fields
 from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
@@ -76,8 +77,8 @@ class LoopRun:
     def _again(self) -> str:
         return f"`tdd loop run {self._open.name}` goes on from here"
 
-    def _check(self) -> RunEnd | None:
-        """What ends the run, if anything: the program's state, a request to stop, or a limit."""
+    def _turn(self) -> RunEnd | None:
+        """An iteration, unless the program's state, a request to stop, or a limit ends the run."""
         self._keeper.read()
         wanted = replace(self._program, target_metric=read_target(self._keeper.text, self._program))
         self._open = replace(self._open, found=replace(self._open.found, program=wanted))
@@ -93,13 +94,8 @@ class LoopRun:
         spent = Spent(self._made, meter.tokens, meter.cost, time.monotonic() - self._began)
         if limit := reached_limit(self._limits, spent, ITERATION):
             return RunEnd(LoopOutcome.LIMIT, limit, self._again)
+        self._iterate()
         return None
-
-    def _turn(self) -> RunEnd | None:
-        ended = self._check()
-        if ended is None:
-            self._iterate()
-        return ended
 
     # -- one iteration ------------------------------------------------------------------------
 
@@ -172,10 +168,9 @@ class LoopRun:
         )
 
     def _tell_iteration(self, state: ProgramState, ended: e.IterationEnded) -> None:
-        shared = ("program", "number", "status", "change", "target", "commit", "metric", "previous", "notes")
-        facts = {name: getattr(ended, name) for name in shared}
         harness = tuple(one.status for one in state.harness)
-        self._open.watch(IterationDone(**facts, harness=harness, metrics=accepted_metrics(state)))
+        done = take_fields(IterationDone, ended, harness=harness, metrics=accepted_metrics(state))
+        self._open.watch(done)
 
     def _tell_end(self, ended: RunEnd) -> RunEnded:
         commits, name = tuple(self._commits), self._open.name

@@ -9,6 +9,7 @@ from pathlib import Path
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Event
+from verdigris.core.value import take_fields
 from verdigris.drivers.commits import announce, author_of, changed_paths, compose
 from verdigris.drivers.edits import accepted_suite, write_changes
 from verdigris.drivers.loop import events as e
@@ -181,17 +182,12 @@ def run_address() -> str:
 
 def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: str) -> e.Measured:
     program, project = open_.found.program, open_.project
-    return e.Measured(
+    return take_fields(
+        e.Measured,
+        found,
         program=open_.name,
         iteration=iteration,
         tree=project.workspace.snapshot(),
-        metric=found.metric,
-        passing=found.passing,
-        failing=found.failing,
-        held_out=found.held_out,
-        name=found.name,
-        samples=found.samples,
-        said=found.said,
         noise=found.noise,
         base=open_.base,
         oracle=hash_oracle(project, base, program),

@@ -7,14 +7,14 @@ goes on where it was, and does nothing twice.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verdigris.core.events import Event
 from verdigris.drivers.edits import Bad, Seen
 from verdigris.drivers.happenings import IterationBegan, Noted, PhaseBegan
 from verdigris.drivers.judges.refactorer import judge_refactoring
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.branches.remote import Pushed, Unreachable
+from verdigris.drivers.loop.branches.remote import Pushed
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
 from verdigris.drivers.loop.ci.acceptance import (
     GH,
@@ -23,13 +23,11 @@ from verdigris.drivers.loop.ci.acceptance import (
     AskAgain,
     AskLater,
     CiAnswer,
-    CiFailed,
     Fix,
     GithubChecks,
     Pause,
     ask_command,
     follow_answer,
-    outcome_of,
 )
 from verdigris.drivers.loop.history import (
     CI_EXHAUSTED,
@@ -40,7 +38,7 @@ from verdigris.drivers.loop.history import (
     next_phase,
 )
 from verdigris.drivers.loop.iteration.candidate import CandidateCommit, OutOfReach
-from verdigris.drivers.loop.iteration.phase_work import PhaseWork, proposal_of
+from verdigris.drivers.loop.iteration.phase_work import PhaseWork
 from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
 from verdigris.drivers.loop.open_program import OpenProgram, is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_count
@@ -67,7 +65,13 @@ class CiCheck(PhaseWork):
         before = [one for one in self.now.ci if one.commit != commit or one.outcome == UNREACHABLE]
         follows = follow_answer(answer, before)
         self.open.record(
-            self._check_event(commit, answer, follows.attempt if isinstance(follows, Fix) else 0)
+            self.event(
+                e.CheckedByCi,
+                commit=commit,
+                outcome=answer.outcome,
+                signature=answer.signature,
+                attempt=follows.attempt if isinstance(follows, Fix) else 0,
+            )
         )
         match follows:
             case Accept(note):
@@ -75,7 +79,7 @@ class CiCheck(PhaseWork):
                 return candidate.accept("" if note in told else note)
             case Pause(reason):
                 return candidate.conclude(CI_EXHAUSTED, reason)
-            case Fix(attempt) if isinstance(answer, CiFailed):
+            case Fix(attempt):
                 return self._mend(candidate, attempt, answer)
             case AskAgain(seconds):
                 self.open.watch(Noted(f"CI is asked again in {seconds:g} s"))
@@ -83,33 +87,21 @@ class CiCheck(PhaseWork):
                 return None
             case AskLater(why):
                 raise OutOfReach(why)
-            case _:
-                return None
 
     def _ask(self, commit: str) -> CiAnswer:
         settings, remote = self.open.settings, self.open.remote
         if settings.ci != GH:
             return ask_command(self.open.project, settings.ci, settings.ci_minutes)
         if remote is None:
-            return Unreachable(f"there is no remote {settings.remote or '(none is configured)'}")
+            return CiAnswer(UNREACHABLE, f"there is no remote {settings.remote or '(none is configured)'}")
         pushed = push_branch(self.open.home, self.open.name, remote)
         if not isinstance(pushed, Pushed):
-            return Unreachable(f"the branch is not pushed: {pushed.why}")
+            return CiAnswer(UNREACHABLE, f"the branch is not pushed: {pushed.why}")
         return GithubChecks(self.open.home.root, settings.ci_minutes).ask(
             commit, f"{BRANCHES}{self.open.name}"
         )
 
-    def _check_event(self, commit: str, answer: CiAnswer, attempt: int) -> e.CheckedByCi:
-        return e.CheckedByCi(
-            program=self.open.name,
-            iteration=self.now.number,
-            commit=commit,
-            outcome=outcome_of(answer),
-            signature=answer.signature if isinstance(answer, CiFailed) else "",
-            attempt=attempt,
-        )
-
-    def _mend(self, candidate: CandidateCommit, attempt: int, failed: CiFailed) -> Event | None:
+    def _mend(self, candidate: CandidateCommit, attempt: int, failed: CiAnswer) -> Event | None:
         """Lets the improver mend it as a refactor: a change of behaviour would need a red."""
         project = self.open.project_for(REFACTORER)
 
@@ -117,8 +109,7 @@ class CiCheck(PhaseWork):
             return judge_refactoring(project, self.open.settings, plan.changes, seen) or mend_event()
 
         def mend_event() -> Event:
-            said = proposal_of(project)
-            return self.choice_event(project.workspace.snapshot(), said.improvement, said.rationale)
+            return replace(self.improvement_event(project), lesson="")
 
         play = self.play(REFACTORER, LoopPhase.ACCEPT, judge, more=attempt)
         shown = put_fences(clip(failed.output, _OUTPUT))

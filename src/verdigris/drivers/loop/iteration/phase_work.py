@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from verdigris.core.events import Event
 from verdigris.core.fold import ACCEPTED
@@ -13,7 +14,6 @@ from verdigris.drivers.edits import Bad, Seen, forbid
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import (
-    ERROR,
     REJECTED,
     RETRIES,
     Behaviour,
@@ -48,6 +48,7 @@ _NUMBER = {
 }
 _GREEN_AGAIN = 4
 _ATTEMPTS = 3
+Own = TypeVar("Own", bound=e.IterationEvent)
 
 
 def proposal_of(project: Project) -> Proposal:
@@ -150,13 +151,11 @@ class PhaseWork:
             case Say.TEST_IS_WRONG if self.now.rethought:
                 return forbid("the test was rethought in this iteration and stands: find another way")
             case Say.TEST_IS_WRONG:
-                return self.failure_event(
-                    max(RETRIES, self.now.attempts + 1), (f"test-is-wrong: {stop.reason}",)
-                )
+                return self.doubt_event(f"test-is-wrong: {stop.reason}")
             case Say.TEST_IS_RIGHT if stand is not None:
                 return stand(stop.reason)
             case Say.NOTHING_TO_DO if phase is LoopPhase.REFACTOR:
-                return self.choice_event(self.now.rest, why=stop.reason, lesson=stop.lesson)
+                return self.choice_event(self.now.rest, stop.reason, stop.lesson)
             case _:
                 return self.end(REJECTED, str(phase), stop.reason)
 
@@ -167,9 +166,6 @@ class PhaseWork:
 
     def pause(self, reason: str) -> e.ProgramPaused:
         return e.ProgramPaused(program=self.open.name, reason=reason, at=now_ms())
-
-    def error(self, phase: str, why: str) -> e.IterationEnded:
-        return self.end(ERROR, phase, why)
 
     def end(self, status: str, phase: str, *notes: str, commit: str = "") -> e.IterationEnded:
         return e.IterationEnded(
@@ -184,22 +180,22 @@ class PhaseWork:
             notes=notes,
         )
 
-    def failure_event(self, attempt: int, reasons: tuple[str, ...]) -> e.GreenFailed:
-        return e.GreenFailed(
-            program=self.open.name, iteration=self.now.number, attempt=attempt, reasons=reasons
-        )
+    def event(self, kind: type[Own], **facts: Any) -> Own:
+        return kind(program=self.open.name, iteration=self.now.number, **facts)
 
-    def choice_event(
-        self, tree: str, improvement: str = "", why: str = "", lesson: str = ""
-    ) -> e.RefactorChosen:
-        return e.RefactorChosen(
-            program=self.open.name,
-            iteration=self.now.number,
-            tree=tree,
-            improvement=improvement,
-            why=why,
-            lesson="" if is_report(lesson) else lesson,
-        )
+    def doubt_event(self, reason: str) -> e.GreenFailed:
+        """Counts as so many failed attempts that the test is rethought next."""
+        attempt = max(RETRIES, self.now.attempts + 1)
+        return self.event(e.GreenFailed, attempt=attempt, reasons=(reason,))
+
+    def choice_event(self, tree: str, why: str, lesson: str = "", improvement: str = "") -> e.RefactorChosen:
+        lesson = "" if is_report(lesson) else lesson
+        return self.event(e.RefactorChosen, tree=tree, improvement=improvement, why=why, lesson=lesson)
+
+    def improvement_event(self, project: Project) -> e.RefactorChosen:
+        """An accepted improvement, in the words with which the role proposed it."""
+        proposal, tree = proposal_of(project), project.workspace.snapshot()
+        return self.choice_event(tree, proposal.rationale, proposal.lesson, proposal.improvement)
 
 
 _NO_LESSON = "`lesson` reports what was done. Say a rule that holds for later iterations, or leave it empty"

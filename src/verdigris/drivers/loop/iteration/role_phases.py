@@ -15,7 +15,7 @@ from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, Behaviour, LoopPhase
+from verdigris.drivers.loop.history import BLOCKED, ERROR, REJECTED, LoopPhase
 from verdigris.drivers.loop.iteration.candidate import CandidateCommit
 from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork, proposal_of
 from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
@@ -34,15 +34,14 @@ class Pinning(PhaseWork):
         project = self.open.project_for(TESTER)
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
-            found = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
-            if isinstance(found, Bad):
-                return found
+            judged = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
+            if isinstance(judged, Bad):
+                return judged
             pin = plan.pin
             assert pin is not None  # noqa: S101 - no answer without it is let through
-            return e.BehaviourPinned(
-                program=self.open.name,
-                iteration=self.now.number,
-                tests=found.tests,
+            return self.event(
+                e.BehaviourPinned,
+                tests=judged.tests,
                 target=pin.target,
                 behaviour=pin.behaviour,
                 source=pin.source,
@@ -54,16 +53,16 @@ class Pinning(PhaseWork):
 
         def record_refusal(_: int, bad: Bad) -> None:
             for name in bad.passing[:1]:
-                again = e.AlreadyPassing(program=self.open.name, iteration=self.now.number, target=name)
-                self.open.record(again)
+                self.open.record(self.event(e.AlreadyPassing, target=name))
 
         play = self.play(TESTER, LoopPhase.RED, judge, refused=record_refusal)
-        got = self.take(play, LoopPhase.RED, taken=lambda: self.error("red", "no test is on record"))
+        unrecorded = self.end(ERROR, "red", "no test is on record")
+        got = self.take(play, LoopPhase.RED, taken=lambda: unrecorded)
         if isinstance(got, Exhausted):
             picked = self.open.state().open
             if picked is not None and picked.picks >= play.most:
                 return self.end(REJECTED, "red", f"every test that was picked passes already: {got.why}")
-            return self.error("red", got.why)
+            return self.end(ERROR, "red", got.why)
         play.tell_end(*(("red", got.behaviour) if isinstance(got, e.BehaviourPinned) else (STOPPED,)))
         return got
 
@@ -79,19 +78,19 @@ class Pinning(PhaseWork):
             return refusal or made_event()
 
         def made_event() -> Event:
-            tree, said = project.workspace.snapshot(), proposal_of(project)
-            return e.BehaviourMade(
-                program=self.open.name,
-                iteration=self.now.number,
+            tree, proposal = project.workspace.snapshot(), proposal_of(project)
+            return self.event(
+                e.BehaviourMade,
                 tests=pinned.tests,
                 tree=tree,
                 lines=self.count_lines(self.now.rest, tree),
-                subject=said.subject,
-                rationale=said.rationale,
+                subject=proposal.subject,
+                rationale=proposal.rationale,
             )
 
         def record_refusal(attempt: int, bad: Bad) -> None:
-            self.open.record(self.failure_event(self.now.attempts + attempt, bad.reasons))
+            count = self.now.attempts + attempt
+            self.open.record(self.event(e.GreenFailed, attempt=count, reasons=bad.reasons))
 
         play = self.play(CODER, LoopPhase.GREEN, judge, refused=record_refusal)
         play = replace(play, earlier=self.now.attempts)
@@ -99,22 +98,20 @@ class Pinning(PhaseWork):
         accepted = opened is not None and opened.step == play.step and opened.verdict == ACCEPTED
         reds = () if accepted else open_reds(project, left)
         if not accepted and not reds:
-            return self._without_red(pinned) or made_event()
+            return self._without_red(pinned.tests) or made_event()
         got = self.take(play, LoopPhase.GREEN, taken=made_event, reds=reds)
         if isinstance(got, Exhausted):
-            return self.failure_event(self.now.attempts + play.most, (got.why,))
+            return self.event(e.GreenFailed, attempt=self.now.attempts + play.most, reasons=(got.why,))
         play.tell_end(*(("green", got.subject) if isinstance(got, e.BehaviourMade) else (STOPPED,)))
         return got
 
-    def _without_red(self, pinned: Behaviour) -> Event | None:
+    def _without_red(self, tests: tuple[str, ...]) -> Event | None:
         """None: the test passes already. Else it is not red for the right reason, which no code can mend."""
-        project = self.open.project
-        ran = run_tests(project, pinned.tests, cwd=project.root).tests
-        if ran and all(one.status is Status.PASS for one in ran):
+        runs = run_tests(self.open.project, tests, cwd=self.open.project.root).tests
+        if runs and all(run.status is Status.PASS for run in runs):
             return None
-        ended = "; ".join(f"{one.test_id}: {one.failure or one.status}" for one in ran) or "it is not found"
-        attempt = max(RETRIES, self.now.attempts + 1)
-        return self.failure_event(attempt, (f"the test is not red for the right reason: {ended}",))
+        ended = "; ".join(f"{run.test_id}: {run.failure or run.status}" for run in runs) or "it is not found"
+        return self.doubt_event(f"the test is not red for the right reason: {ended}")
 
     # -- a test in doubt ----------------------------------------------------------------------
 
@@ -127,17 +124,18 @@ class Pinning(PhaseWork):
             report_bug(project, list(pinned.tests), why, cwd=project.root)
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
-            found = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
-            if isinstance(found, Bad):
-                return found
+            judged = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
+            if isinstance(judged, Bad):
+                return judged
             tree = project.workspace.snapshot()
-            before, after = self._text(pinned.tests, self.now.rest), self._text(found.tests, tree)
-            return self._rethink_event(found.tests, plan.rationale, tree, before, after)
+            before, after = self._text(pinned.tests, self.now.rest), self._text(judged.tests, tree)
+            facts = {"tests": judged.tests, "why": plan.rationale, "tree": tree}
+            return self.event(e.TestRethought, before=before, after=after, **facts)
 
         def stand(why: str) -> Event:
             for bug in tuple(project.state().test_bugs):
                 close_bug(project, bug)
-            return self._rethink_event(pinned.tests, why, self.now.rest)
+            return self.event(e.TestRethought, tests=pinned.tests, why=why, tree=self.now.rest)
 
         play = self.play(TESTER, LoopPhase.RETHINK, judge, stand=stand)
         got = self.take(play, LoopPhase.RETHINK, taken=lambda: stand("the revision was interrupted"))
@@ -146,32 +144,12 @@ class Pinning(PhaseWork):
         play.tell_end("rethink-test", got.why if isinstance(got, e.TestRethought) else "")
         return got
 
-    def _rethink_event(
-        self,
-        tests: tuple[str, ...],
-        why: str,
-        tree: str,
-        before: str = "",
-        after: str = "",
-    ) -> e.TestRethought:
-        return e.TestRethought(
-            program=self.open.name,
-            iteration=self.now.number,
-            tests=tests,
-            why=why,
-            tree=tree,
-            before=before,
-            after=after,
-        )
-
     def _text(self, tests: tuple[str, ...], tree: str) -> str:
         """The text of the tests in a tree."""
-        found = []
-        for test in tests:
-            named = split_id(test)
-            text = texts_at(self.open.project, tree, [named.path]).get(named.path, "")
-            found.append(text_of_test(named.path, text, named.function) or "")
-        return "\n\n".join(filter(None, found))
+        ids = [split_id(test) for test in tests]
+        files = texts_at(self.open.project, tree, {test.path: None for test in ids})
+        texts = (text_of_test(test.path, files.get(test.path, ""), test.function) for test in ids)
+        return "\n\n".join(filter(None, texts))
 
     def block(self, candidate: CandidateCommit) -> Event | None:
         """Lets the kernel mark the test as skipped, and ends the iteration: a person has to look."""
@@ -179,20 +157,14 @@ class Pinning(PhaseWork):
         why = f"{self.now.attempts} attempts failed: {'; '.join(self.now.reasons)}"
         if not candidate.is_committed:
             open_reds(project, [flat(test) for test in pinned.tests])
-            skipped = skip_blocked(project, pinned.tests, f"{pinned.target}: {why}")
-            if isinstance(skipped, Deny):
-                return self.pause(f"td-stuck: {pinned.target}; its test cannot be skipped: {skipped.reason}")
+            denied = skip_blocked(project, pinned.tests, f"{pinned.target}: {why}")
+            if isinstance(denied, Deny):
+                return self.pause(f"td-stuck: {pinned.target}; its test cannot be skipped: {denied.reason}")
             if refused := candidate.commit(f"blocked: {pinned.behaviour}"):
                 return refused
-        blocked = e.BehaviourBlocked(
-            program=self.open.name,
-            iteration=self.now.number,
-            tests=pinned.tests,
-            why=why,
-            skipped=all(test in project.state().blocked for test in pinned.tests),
-        )
-        self.open.record(blocked)
-        return self.end(BLOCKED, "green", why, commit=head(self.open.project.repo).commit or "")
+        skipped = all(test in project.state().blocked for test in pinned.tests)
+        self.open.record(self.event(e.BehaviourBlocked, tests=pinned.tests, why=why, skipped=skipped))
+        return self.end(BLOCKED, "green", why, commit=head(project.repo).commit or "")
 
 
 class Improvement(PhaseWork):
@@ -200,28 +172,21 @@ class Improvement(PhaseWork):
         role = REFACTORER if phase is LoopPhase.REFACTOR else OPTIMIZER
         project = self.open.project_for(role)
         if self.now.made is not None and not self.now.made.lines:
-            return self.choice_event(self.now.rest, why="nothing was written that could be improved")
+            return self.choice_event(self.now.rest, "nothing was written that could be improved")
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             if large := self._too_large(plan):
                 return large
-            measured = role is OPTIMIZER
-            found = judge_refactoring(project, self.open.settings, plan.changes, seen, optimizes=measured)
-            return found or accepted_event()
-
-        def accepted_event() -> Event:
-            said = proposal_of(project)
-            return self.choice_event(
-                project.workspace.snapshot(), said.improvement, said.rationale, said.lesson
-            )
+            optimizes = role is OPTIMIZER
+            refusal = judge_refactoring(project, self.open.settings, plan.changes, seen, optimizes=optimizes)
+            return refusal or self.improvement_event(project)
 
         play = self.play(role, phase, judge)
-        got = self.take(play, phase, taken=accepted_event)
+        got = self.take(play, phase, taken=lambda: self.improvement_event(project))
         if isinstance(got, Exhausted):
             why = f"no change was accepted: {got.why}"
-            if role is OPTIMIZER:
-                return self.error(str(phase), why)
-            return self.choice_event(self.now.rest, why=why)
+            optimizing = role is OPTIMIZER
+            return self.end(ERROR, str(phase), why) if optimizing else self.choice_event(self.now.rest, why)
         if isinstance(got, e.RefactorChosen):
             play.tell_end(str(phase), got.improvement or got.why)
         return got
