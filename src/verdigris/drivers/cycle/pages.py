@@ -45,18 +45,18 @@ class PlannedScenario:
 def read_plan(text: str) -> tuple[PlannedScenario, ...]:
     """Reads one for each heading that is an id with `#`, in the order of the text."""
     page = read_page(text)
-    heads = [n for n, line in enumerate(page.lines) if line.heading]
+    heads = [n for n, line in enumerate(page.lines) if line.level]
     found = []
     for at in heads:
-        heading = page.lines[at].heading
-        if heading is None or "#" not in heading.text:
+        heading = page.lines[at]
+        if "#" not in heading.title:
             continue
         end = next((n for n in heads if n > at), len(page.lines))
         kinds = [_ITEM.match(item.text) for item in list_items(page.lines[at + 1 : end])]
         words = [kind[1].casefold() for kind in kinds if kind]
         edges = sum(word.startswith("edge") for word in words)
-        number = page.lines[at].number
-        found.append(PlannedScenario(heading.text.strip("` "), number, len(words) - edges, edges))
+        name = heading.title.strip("` ")
+        found.append(PlannedScenario(name, heading.number, len(words) - edges, edges))
     return tuple(found)
 
 

@@ -21,23 +21,14 @@ _TAB = 4
 
 
 @value
-class Heading:
-    level: int
-    text: str
-    """Without emphasis and closing `#`."""
-
-
-@value
 class TextLine:
     number: int
     text: str
     """Empty inside a fence."""
-    heading: Heading | None = None
-
-    @property
-    def level(self) -> int:
-        """The level of its heading; 0 if it is none."""
-        return 0 if self.heading is None else self.heading.level
+    level: int = 0
+    """Of a heading; 0 if it is none."""
+    title: str = ""
+    """Of a heading: without emphasis and closing `#`."""
 
     @property
     def indent(self) -> int:
@@ -139,16 +130,16 @@ def _read_lines(raw: Sequence[str], start: int) -> Iterator[TextLine]:
             fence = found[1]
             yield TextLine(number, "")
         else:
-            yield TextLine(number, text, _read_heading(text))
+            yield TextLine(number, text, *_read_heading(text))
 
 
-def _read_heading(text: str) -> Heading | None:
+def _read_heading(text: str) -> tuple[int, str]:
     match = _HEADING.match(text)
     if match is None:
-        return None
+        return 0, ""
     words = f" {match[2] or ''}".rstrip()
     closed = words.rstrip("#")
-    return Heading(len(match[1]), strip_emphasis(closed if closed.endswith((" ", "\t")) else words))
+    return len(match[1]), strip_emphasis(closed if closed.endswith((" ", "\t")) else words)
 
 
 def strip_emphasis(text: str) -> str:
@@ -162,10 +153,10 @@ def strip_emphasis(text: str) -> str:
 def _read_pairs(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
     """`**Key**: value` and `Key: value` before the first heading of level two."""
     for line in lines:
-        if line.heading is not None and line.heading.level == 2:  # noqa: PLR2004 - an H2 ends the header
+        if line.level == 2:  # noqa: PLR2004 - an H2 ends the header
             return
         match = _BOLD_PAIR.match(line.text) or _PLAIN_PAIR.match(line.text)
-        if match and line.heading is None and match[2].strip():
+        if match and not line.level and match[2].strip():
             yield match[1].strip().casefold(), strip_emphasis(match[2])
 
 
