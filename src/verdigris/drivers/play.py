@@ -33,7 +33,7 @@ from verdigris.drivers.happenings import (
     Watcher,
     scrub_events,
 )
-from verdigris.drivers.step_records import StepLog, StepRecords
+from verdigris.drivers.step_records import StepLog
 from verdigris.models.role_models import RoleModels, assign_models
 from verdigris.models.roles import Role, Team, conversation
 from verdigris.models.roles.answer import RefusedAnswer
@@ -41,6 +41,7 @@ from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.context import Material, shrunk
 from verdigris.models.roles.conversation import Talk
 from verdigris.models.roles.prompt import Task
+from verdigris.storage.durable_files import prepare_folder
 from verdigris.storage.project import Project
 from verdigris.storage.repository import head
 from verdigris.turns.completion import gather_work
@@ -219,7 +220,8 @@ class RoleRun:
     """What every driver's run with roles has."""
 
     role_models: RoleModels
-    keeper: StepRecords
+    folder: Path
+    """For the records of steps."""
     meter: Meter
     watch: Watcher
     """Keys are taken out of what it is told."""
@@ -234,7 +236,7 @@ class RoleRun:
         set_back: Callable[[str], None],
     ) -> Play[Done]:
         model = self.meter.meter_model(self.role_models.model(role.name, step), step, role)
-        log = StepLog(self.keeper, step, role, model)
+        log = StepLog(self.folder, self.role_models.scrub, step, role, model)
         return Play(self, project, role, step, most, judge, set_back, model, log)
 
     def tell_end(self, ended: RunEnded) -> RunEnded:
@@ -272,4 +274,4 @@ def open_roles(
     with role_models:
         scrubbed = scrub_events(watch, role_models.scrub)
         meter = Meter(settings.tokens, scrubbed, settings.prices)
-        yield RoleRun(role_models, StepRecords(root, role_models.scrub), meter, scrubbed)
+        yield RoleRun(role_models, prepare_folder(root), meter, scrubbed)

@@ -11,7 +11,7 @@ from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
-from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
+from verdigris.drivers.loop.branches.work import BRANCHES, BranchStuck, push_branch
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import (
     LoopOutcome,
@@ -23,7 +23,7 @@ from verdigris.drivers.loop.history import (
 from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured
 from verdigris.drivers.loop.iteration.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
-from verdigris.drivers.loop.open_program import BranchStuck, OpenProgram, follow_base, is_asked_to_stop
+from verdigris.drivers.loop.open_program import OpenProgram, follow_base, is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN

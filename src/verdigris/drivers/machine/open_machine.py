@@ -125,8 +125,11 @@ class Machine(RoleRun):
     branch: str
     """The user's branch."""
     settings: MachineSettings
-    hooks: str | None = None
-    """The user's folder of hooks, if git would not find it in the private worktree."""
+
+    @property
+    def hooks(self) -> str | None:
+        """The user's folder of hooks, if git would not find it in the private worktree."""
+        return hooks_folder(self.home.root) if self.is_sandboxed else None
 
     @property
     def is_sandboxed(self) -> bool:
@@ -176,10 +179,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
         project = (
             _open_private_project(home, settings, branch) if settings.sandbox else _in_place(home, settings)
         )
-        own_hooks = hooks_folder(home.root) if project.root != home.root else None
-        machine = Machine(
-            run.role_models, run.keeper, run.meter, run.watch, home, project, branch, settings, own_hooks
-        )
+        machine = Machine(**vars(run), home=home, project=project, branch=branch, settings=settings)
         machine.kata()
         yield machine
 

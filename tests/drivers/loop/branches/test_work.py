@@ -13,9 +13,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.loop.branches.remote import GitRemote, Pushed, RemoteMoved, Unreachable
 from verdigris.drivers.loop.branches.work import (
-    BranchBlocked,
+    BranchStuck,
     WorkBranch,
-    find_base,
     leftovers,
     prepare_branch,
     push_branch,
@@ -38,14 +37,7 @@ class Loop:
         return open_project(self.repo.root, Actor())
 
     def prepare(self) -> WorkBranch:
-        found = self.attempt()
-        assert isinstance(found, WorkBranch), found
-        return found
-
-    def attempt(self) -> WorkBranch | BranchBlocked:
-        base = find_base(self.repo.root, "main", self.remote)
-        assert not isinstance(base, BranchBlocked), base
-        return prepare_branch(self.home, "port", base, self.remote)
+        return prepare_branch(self.home, "port", "main", self.remote)
 
     def iterate(self, path: str, text: str) -> str:
         """What an iteration does to the branch."""
@@ -126,19 +118,20 @@ def test_where_both_went_on_the_base_is_merged_by_the_kernel_even_where_git_know
     assert alone.repo.git("log", "-1", "--format=%P", WORK).split() == [made, new]
     assert alone.repo.git("log", "-1", "--format=%an", WORK) == "TDD Loop"
     assert (found.root / "b.txt").exists()
-    assert alone.attempt() == WorkBranch(found.root, WORK, found.commit)
+    assert alone.prepare() == WorkBranch(found.root, WORK, found.commit, new)
 
 
-def test_a_conflict_is_a_value_and_nothing_is_half_done(alone: Loop) -> None:
+def test_a_conflict_is_said_and_nothing_is_half_done(alone: Loop) -> None:
     made = alone.iterate("calc.py", CALC.replace("a + b", "b + a"))
     alone.on_main("calc.py", CALC.replace("a + b", "sum((a, b))"))
-    found = alone.attempt()
-    assert found == BranchBlocked("merge conflict in calc.py")
+    with pytest.raises(BranchStuck, match=r"^merge conflict in calc\.py$"):
+        alone.prepare()
     assert alone.commit() == made
     root = next((alone.folder / "cache").rglob("calc.py")).parent
     work = GitRepo(root, alone.repo.home)
     assert work.git("status", "--porcelain") == ""
-    assert alone.attempt() == found
+    with pytest.raises(BranchStuck, match=r"^merge conflict in calc\.py$"):
+        alone.prepare()
 
 
 def test_a_merge_that_a_kill_left_open_is_ended_first(alone: Loop) -> None:
@@ -147,7 +140,8 @@ def test_a_merge_that_a_kill_left_open_is_ended_first(alone: Loop) -> None:
     alone.on_main("calc.py", CALC.replace("a + b", "sum((a, b))"))
     with pytest.raises(AssertionError):
         work.git("merge", "main")
-    assert alone.attempt() == BranchBlocked("merge conflict in calc.py")
+    with pytest.raises(BranchStuck, match=r"^merge conflict in calc\.py$"):
+        alone.prepare()
     assert work.git("status", "--porcelain") == ""
 
 
@@ -319,12 +313,11 @@ def test_a_branch_that_was_deleted_here_begins_anew_and_that_is_said(
     assert alone.commit(f"refs/tdd/loop/port/left/{old[:12]}") == old
 
 
-def test_a_branch_that_is_checked_out_elsewhere_is_a_value(alone: Loop) -> None:
+def test_a_branch_that_is_checked_out_elsewhere_is_left_there(alone: Loop) -> None:
     alone.repo.git("branch", WORK)
     alone.repo.git("worktree", "add", "--quiet", str(alone.folder / "hand"), WORK)
-    found = alone.attempt()
-    assert isinstance(found, BranchBlocked)
-    assert str(alone.folder / "hand") in found.why
+    with pytest.raises(BranchStuck, match=str(alone.folder / "hand")):
+        alone.prepare()
 
 
 # -- remotes ----------------------------------------------------------------------------------
@@ -346,13 +339,12 @@ def test_a_remote_that_is_gone_stops_nothing(shared: Loop) -> None:
 def test_the_base_is_where_it_stands_farthest(shared: Loop) -> None:
     new = shared.on_main("b.txt", "b\n")
     shared.repo.git("reset", "--quiet", "--hard", "HEAD~1")
-    base = find_base(shared.repo.root, "", shared.remote)
-    assert not isinstance(base, BranchBlocked)
-    assert (base.name, base.commit) == ("main", new)
-    assert isinstance(find_base(shared.repo.root, "trunk", shared.remote), BranchBlocked)
-    shared.repo.git("switch", "--quiet", "--create", WORK)
+    assert prepare_branch(shared.home, "port", "", shared.remote).base == new
+    with pytest.raises(BranchStuck, match="there is no branch trunk"):
+        prepare_branch(shared.home, "port", "trunk", shared.remote)
+    shared.repo.git("switch", "--quiet", "--create", "autoloop/mine")
     with pytest.raises(UserError, match="which branch"):
-        find_base(shared.repo.root, "", None)
+        prepare_branch(shared.home, "port", "", None)
 
 
 # -- what is left -----------------------------------------------------------------------------

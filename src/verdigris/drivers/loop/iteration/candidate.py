@@ -21,6 +21,7 @@ from verdigris.drivers.loop.measurement import EvaluationFailed, Measurement, Me
 from verdigris.drivers.loop.open_program import OpenProgram
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.drivers.loop.tasks import DRIVER
+from verdigris.drivers.private_worktree import hooks_folder
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import find_repository, head, resolve
@@ -60,7 +61,7 @@ class CandidateCommit(PhaseWork):
             announce(project, text, paths, step=self.now.number, role=DRIVER, driver=DRIVER),
             author_of(self.open.settings),
             hidden=self.open.role_models.scrub.variables,
-            hooks=self.open.hooks,
+            hooks=hooks_folder(self.open.home.root),
         )
         if isinstance(made, CommitRefused):
             return self.pause(f"the commit was refused: {made.why}")
