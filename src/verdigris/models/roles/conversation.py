@@ -14,8 +14,7 @@ from verdigris.models.roles.answer import (
     read_answer,
     strip_wrapping,
 )
-from verdigris.models.roles.check import EditPlan, RoleStop, check
-from verdigris.models.roles.edit_faults import plain
+from verdigris.models.roles.check import EditPlan, RoleStop, check, plain
 from verdigris.models.roles.feedback import earlier_attempts, refused_answer
 from verdigris.models.roles.prompt import Task, again, edit_ask, first_ask
 from verdigris.models.roles.tools import answer, why_not_read

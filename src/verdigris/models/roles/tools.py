@@ -13,7 +13,7 @@ from verdigris.core.errors import ConfigError
 from verdigris.core.paths import compile_glob
 from verdigris.core.value import value
 from verdigris.models.protocol import ToolCall, ToolSpec
-from verdigris.models.roles.edit_faults import path_fault, plain
+from verdigris.models.roles.check import path_fault, plain
 
 if TYPE_CHECKING:
     from verdigris.models.roles.context import Material, Tree
