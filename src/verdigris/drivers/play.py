@@ -187,15 +187,6 @@ def read_proposal(project: Project) -> Proposal | None:
     return from_json(Proposal, json.loads(data)) if data else None
 
 
-def find_unproven(project: Project, session: str, *, finished: bool) -> tuple[str, ...]:
-    """What is open although a run ended well: the suite lost a test since `session` began, for instance.
-
-    Roles try again what was set aside, and reports go to the tester. A red may wait unless it is `finished`.
-    """
-    facts = replace(gather_work(project, session), aside={}, bugs=())
-    return tuple(find_open(facts if finished else replace(facts, reds={}, claims=())))
-
-
 @value
 class RunEnd:
     """How a run of a driver ends."""
@@ -203,6 +194,16 @@ class RunEnd:
     outcome: str
     why: str = ""
     next: str = ""
+
+
+def prove_end(ended: RunEnd, project: Project, session: str, *, finished: bool, following: str) -> RunEnd:
+    """A good end is one only if nothing is open: no test was lost since `session` began, for instance.
+
+    Roles try again what was set aside, and reports go to the tester. A red may wait unless it is `finished`.
+    """
+    facts = replace(gather_work(project, session), aside={}, bugs=())
+    left = tuple(find_open(facts if finished else replace(facts, reds={}, claims=())))
+    return RunEnd(UNPROVEN, "; ".join(left), following) if left else ended
 
 
 def play_out(turn: Callable[[], RunEnd | None], spent: RunEnd) -> RunEnd:

@@ -16,6 +16,7 @@ from verdigris.core.events import HeldOut
 from verdigris.core.records import Actor
 from verdigris.core.settings import Stack
 from verdigris.core.value import value
+from verdigris.drivers.commits import list_uncommitted
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.git import git
@@ -59,11 +60,10 @@ def make_worktree(home: Repository, driver: str, root: Path, branch: str, start:
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        in_place = ", or `machine: {sandbox: false}`" if driver == "machine" else ""
         raise StorageError(
             f"the {driver}'s worktree cannot be made in {root.parent}: {error.strerror}",
-            hint="set XDG_CACHE_HOME to a folder that can be written, or `machine: {sandbox: false}`"
-            if driver == "machine"
-            else "set XDG_CACHE_HOME to a folder that can be written",
+            hint=f"set XDG_CACHE_HOME to a folder that can be written{in_place}",
         ) from error
     git(home.root, "worktree", "prune")
     known = resolve(home, ref(branch))
@@ -84,6 +84,19 @@ def current_branch(root: Path) -> str:
 def ref(branch: str) -> str:
     """The full name: a tag or a file may have the same short one."""
     return f"refs/heads/{branch}"
+
+
+def commit_of(root: Path, name: str) -> str:
+    """The commit of a branch or another ref, by its full name; empty if there is none."""
+    return resolve(find_repository(root), name) or ""
+
+
+def list_branches(root: Path, names: str) -> Iterator[tuple[str, str]]:
+    """The branch of this name and those below it, each with the folder in which it is checked out, if any."""
+    listed = git(root, "for-each-ref", "--format=%(refname)%00%(worktreepath)", ref(names)).out
+    for line in listed.splitlines():
+        name, _, place = line.partition("\0")
+        yield name.removeprefix(ref("")), place
 
 
 def ancestor(root: Path, old: str, new: str) -> bool:
@@ -201,20 +214,20 @@ class Leftover:
 def describe_changes(place: str) -> str:
     """Why the worktree cannot be removed; links that a driver made do not count as changes."""
     folder = Path(place)
-    said = git(folder, "status", "--porcelain", "--untracked-files=all").out if folder.is_dir() else ""
-    dirty = [line[3:] for line in said.splitlines() if not (folder / line[3:]).is_symlink()]
+    changed = list_uncommitted(folder) if folder.is_dir() else ()
+    dirty = [path for _, path in changed if not (folder / path).is_symlink()]
     return f"it has changes ({dirty[0]}): `git worktree remove --force {place}`" if dirty else ""
 
 
-def remove_leftovers(root: Path, found: tuple[Leftover, ...]) -> None:
+def remove_leftovers(root: Path, leftovers: tuple[Leftover, ...]) -> None:
     """Removes those that can be removed."""
-    for one in found:
-        if one.kept:
+    for leftover in leftovers:
+        if leftover.kept:
             continue
-        if one.worktree:
-            git(root, "worktree", "remove", "--force", one.worktree)
+        if leftover.worktree:
+            git(root, "worktree", "remove", "--force", leftover.worktree)
             git(root, "worktree", "prune")
-        if one.branch:
-            git(root, "branch", "--delete", "--force", one.branch)
-        if one.folder:
-            shutil.rmtree(one.folder, ignore_errors=True)
+        if leftover.branch:
+            git(root, "branch", "--delete", "--force", leftover.branch)
+        if leftover.folder:
+            shutil.rmtree(leftover.folder, ignore_errors=True)

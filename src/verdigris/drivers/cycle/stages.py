@@ -66,9 +66,8 @@ def start(
     suite = _run_suite(project, progress)
     settings = load_cycle(project.root)
     prepare_folder(project.root)
-    (project.root / settings.plans).mkdir(
-        parents=True, exist_ok=True
-    )  # a shell's redirection makes no folder
+    # A shell's redirection makes no folder.
+    (project.root / settings.plans).mkdir(parents=True, exist_ok=True)
     event = record_move(
         project,
         CycleStarted,

@@ -27,7 +27,7 @@ from verdigris.drivers.loop.open_program import OpenProgram, follow_base, is_ask
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
-from verdigris.drivers.play import RunEnd, find_unproven, play_out
+from verdigris.drivers.play import RunEnd, play_out, prove_end
 from verdigris.storage.log.log import now_ms
 from verdigris.turns.completion import begin_session
 
@@ -61,17 +61,10 @@ class LoopRun:
         except (OutOfReach, ModelUnavailable) as gone:
             ended = RunEnd(LoopOutcome.INFRASTRUCTURE, str(gone), self._again)
         self._keeper.write()
-        return self._tell_end(self._prove(ended))
-
-    def _prove(self, ended: RunEnd) -> RunEnd:
-        """A good end is one only if the suite has lost nothing since the run began."""
-        if ended.outcome not in {LoopOutcome.COMPLETED, LoopOutcome.LIMIT} or not self._commits:
-            return ended
-        left = find_unproven(self._open.project, self._session, finished=False)
-        if not left:
-            return ended
-        following = "put back what is lost; only a person gives a test up: `tdd revise`"
-        return RunEnd(LoopOutcome.UNPROVEN, "; ".join(left), following)
+        if ended.outcome in {LoopOutcome.COMPLETED, LoopOutcome.LIMIT} and self._commits:
+            following = "put back what is lost; only a person gives a test up: `tdd revise`"
+            ended = prove_end(ended, self._open.project, self._session, finished=False, following=following)
+        return self._tell_end(ended)
 
     @property
     def _again(self) -> str:

@@ -269,9 +269,7 @@ class Intervention:
 
 def pause_program(home: Project, name: str, why: str) -> Intervention:
     """A run of the program ends before its next step."""
-    keeper, notes = _open_keeper(home, name)
-    keeper.read()
-    state = keeper.state()
+    keeper, state, notes = _read_state(home, name)
     if state.completed:
         return Intervention(False, (f"{name} is completed: {state.completed}", *notes))
     if state.paused:
@@ -286,9 +284,7 @@ def pause_program(home: Project, name: str, why: str) -> Intervention:
 
 def resume_program(home: Project, name: str, why: str) -> Intervention:
     """Lets it go on after a pause, a plateau or its completion."""
-    keeper, notes = _open_keeper(home, name)
-    keeper.read()
-    state = keeper.state()
+    keeper, state, notes = _read_state(home, name)
     was = f"paused: {state.paused}" if state.paused else f"completed: {state.completed}"
     if not state.paused and not state.completed:
         return Intervention(False, (f"{name} is not paused", *notes))
@@ -311,11 +307,14 @@ def stop_runs(repo: Repository, name: str) -> tuple[Occupant, ...]:
     return tuple(one for one in (daemon, run) if one is not None)
 
 
-def _open_keeper(home: Project, name: str) -> tuple[StateKeeper, list[str]]:
+def _read_state(home: Project, name: str) -> tuple[StateKeeper, ProgramState, list[str]]:
+    """With what people edited meanwhile, which the notes say."""
     notes: list[str] = []
 
     def watch(happening: Happening) -> None:
         if isinstance(happening, Noted):
             notes.append(happening.text)
 
-    return StateKeeper(home, find_program(home.root, name), load_loop(home.root), watch), notes
+    keeper = StateKeeper(home, find_program(home.root, name), load_loop(home.root), watch)
+    keeper.read()
+    return keeper, keeper.state(), notes

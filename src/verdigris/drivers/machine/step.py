@@ -43,11 +43,8 @@ def material_of(machine: Machine) -> Material:
     return replace(found, ages=told.ages, history=told.history, withheld=withheld)
 
 
-def notes_for(now: Position, machine: Machine) -> tuple[str, ...]:
-    return tuple(_notes(now, machine))
-
-
-def _notes(now: Position, machine: Machine) -> Iterator[str]:
+def notes_for(now: Position, machine: Machine) -> Iterator[str]:
+    """What the role has to know in this step besides its task."""
     settings = machine.settings
     match now.role:
         case history.REFACTORER:

@@ -62,11 +62,28 @@ class Loop:
         self.repo.git("clone", "--quiet", "--branch", WORK, str(self.folder / "origin.git"), str(other.root))
         return other
 
+    def person_pushes(self) -> str:
+        """A person's commit on the remote."""
+        person = self.clone()
+        theirs = person_commits(person)
+        person.git("push", "--quiet")
+        return theirs
+
+    def squash(self) -> None:
+        """As a person does it who merges the branch."""
+        self.repo.git("merge", "--quiet", "--squash", WORK)
+        self.repo.commit("squashed")
+
     def commit(self, name: str = WORK) -> str:
         return self.repo.git("rev-parse", name)
 
     def bare(self) -> GitRepo:
         return GitRepo(self.folder / "origin.git", self.repo.home)
+
+
+def person_commits(person: GitRepo) -> str:
+    person.write("mine.txt", "mine\n")
+    return person.commit("mine")
 
 
 @pytest.fixture
@@ -158,8 +175,7 @@ def test_a_branch_that_was_merged_moves_forward(alone: Loop) -> None:
 def test_a_branch_that_was_squashed_into_its_base_begins_anew(alone: Loop, later: str) -> None:
     alone.iterate("a.txt", "a\n")
     old = alone.iterate("b.txt", "one\n")
-    alone.repo.git("merge", "--quiet", "--squash", WORK)
-    alone.repo.commit("squashed")
+    alone.squash()
     if later:
         alone.on_main("b.txt", later)
     found = alone.prepare()
@@ -171,8 +187,7 @@ def test_a_branch_that_was_squashed_into_its_base_begins_anew(alone: Loop, later
 def test_after_a_squash_the_remote_gives_up_exactly_the_head_that_was_merged(shared: Loop) -> None:
     shared.iterate("a.txt", "a\n")
     assert isinstance(shared.push(), Pushed)
-    shared.repo.git("merge", "--quiet", "--squash", WORK)
-    shared.repo.commit("squashed")
+    shared.squash()
     shared.repo.git("push", "--quiet", "origin", "main")
     shared.prepare()
     made = shared.iterate("b.txt", "b\n")
@@ -183,13 +198,9 @@ def test_after_a_squash_the_remote_gives_up_exactly_the_head_that_was_merged(sha
 def test_a_commit_that_a_person_pushed_after_the_merge_is_never_pushed_away(shared: Loop) -> None:
     shared.iterate("a.txt", "a\n")
     shared.push()
-    shared.repo.git("merge", "--quiet", "--squash", WORK)
-    shared.repo.commit("squashed")
+    shared.squash()
     shared.prepare()
-    person = shared.clone()
-    person.write("mine.txt", "mine\n")
-    theirs = person.commit("mine")
-    person.git("push", "--quiet")
+    theirs = shared.person_pushes()
     shared.iterate("b.txt", "b\n")
     shared.repo.git("merge-base", "--is-ancestor", theirs, WORK)
     assert isinstance(shared.push(), Pushed)
@@ -217,10 +228,7 @@ def test_what_was_taken_back_stays_on_the_remote_where_a_person_built_on_it(shar
     shared.push()
     shared.iterate("b.txt", "rejected\n")
     shared.push()
-    person = shared.clone()
-    person.write("mine.txt", "mine\n")
-    theirs = person.commit("mine")
-    person.git("push", "--quiet")
+    theirs = shared.person_pushes()
     GitRepo(next((shared.folder / "cache").rglob("a.txt")).parent, shared.repo.home).git(
         "reset", "--quiet", "--hard", kept
     )
@@ -233,10 +241,7 @@ def test_what_was_taken_back_stays_on_the_remote_where_a_person_built_on_it(shar
 def test_commits_that_a_person_pushed_are_taken_in(shared: Loop) -> None:
     shared.iterate("a.txt", "a\n")
     shared.push()
-    person = shared.clone()
-    person.write("mine.txt", "mine\n")
-    theirs = person.commit("mine")
-    person.git("push", "--quiet")
+    theirs = shared.person_pushes()
     assert shared.prepare().commit == theirs
 
 
@@ -244,8 +249,7 @@ def test_commits_of_both_are_merged_and_pushed_plainly(shared: Loop) -> None:
     shared.iterate("a.txt", "a\n")
     shared.push()
     person = shared.clone()
-    person.write("mine.txt", "mine\n")
-    theirs = person.commit("mine")
+    theirs = person_commits(person)
     work = GitRepo(shared.prepare().root, shared.repo.home)
     work.write("b.txt", "b\n")
     work.commit("ours")

@@ -28,16 +28,18 @@ from verdigris.drivers.loop.branches.remote import (
 from verdigris.drivers.private_worktree import (
     Leftover,
     ancestor,
+    commit_of,
     current_branch,
     describe_changes,
     is_made,
+    list_branches,
     make_worktree,
     ref,
     worktree_path,
 )
 from verdigris.storage.git import git
 from verdigris.storage.project import Project, open_project
-from verdigris.storage.repository import find_repository, in_progress, resolve
+from verdigris.storage.repository import find_repository, in_progress
 from verdigris.turns.git import author_environment, sync
 
 BRANCHES = "autoloop/"
@@ -92,8 +94,8 @@ def push_branch(
 ) -> Pushed | RemoteMoved | PushRefused | Unreachable:
     """Pushes the branch. After `RemoteMoved`, call `prepare_branch` and push again."""
     root, branch, names = home.root, f"{BRANCHES}{program}", f"{_NOTES}/{program}"
-    commit = _commit(root, ref(branch))
-    lease = _commit(root, f"{names}/lease")
+    commit = commit_of(root, ref(branch))
+    lease = commit_of(root, f"{names}/lease")
     found = push_commit(root, remote, commit, branch, lease)
     if isinstance(found, Pushed):
         for name in ("head", "pushed", "own"):
@@ -122,12 +124,12 @@ class _Work:
     def root(self) -> Path:
         return worktree_path(self.home.repo, DRIVER, self.program)
 
-    def noted_commit(self, name: str) -> str:
-        return _commit(self.home.root, f"{_NOTES}/{self.program}/{name}")
+    def notedcommit_of(self, name: str) -> str:
+        return commit_of(self.home.root, f"{_NOTES}/{self.program}/{name}")
 
     @property
     def now(self) -> str:
-        return _commit(self.home.root, ref(self.branch))
+        return commit_of(self.home.root, ref(self.branch))
 
     def stuck(self, why: str) -> BranchStuck:
         return BranchStuck(why, hint=f"a person has to mend the branch; then `tdd loop run {self.program}`")
@@ -140,7 +142,7 @@ class _Work:
             raise UserError(
                 "it is unclear which branch programs build on.", hint="`loop: {base: main}` in tdd.yaml"
             )
-        self.base_name, self.base = name, _commit(root, ref(name))
+        self.base_name, self.base = name, commit_of(root, ref(name))
         tip = fetch_tip(root, self.remote, name) if self.remote else NoBranch()
         if isinstance(tip, Unreachable):
             self.notes.append(f"{name} could not be fetched from the remote: {tip.why}")
@@ -174,7 +176,7 @@ class _Work:
             self._move(unfinished, "--abort")
 
     def _begin(self) -> None:
-        head = self.noted_commit("head")
+        head = self.notedcommit_of("head")
         start = self.tip.commit if isinstance(self.tip, Tip) else self.base
         if head:
             self._keep(head)
@@ -192,7 +194,7 @@ class _Work:
     def take_in(self) -> None:
         if isinstance(self.tip, Tip):
             self._meet(self.tip.commit)
-        elif isinstance(self.tip, NoBranch) and self.noted_commit("pushed"):
+        elif isinstance(self.tip, NoBranch) and self.notedcommit_of("pushed"):
             self._forget("pushed")
             if self.now != self.base and not ancestor(self.root, self.now, self.base):
                 self.notes.append(
@@ -201,15 +203,15 @@ class _Work:
                 self._restart(self.base)
 
     def _meet(self, tip: str) -> None:
-        head, pushed = self.noted_commit("head"), self.noted_commit("pushed")
-        if tip == self.noted_commit("ignored"):
+        head, pushed = self.notedcommit_of("head"), self.notedcommit_of("pushed")
+        if tip == self.notedcommit_of("ignored"):
             return
         for name in ("ignored", "lease"):  # somebody moved it
             self._forget(name)
         if ancestor(self.root, tip, self.now):
             return
         is_ahead = ancestor(self.root, self.now, tip)
-        if is_ahead and tip == self.noted_commit("own"):
+        if is_ahead and tip == self.notedcommit_of("own"):
             self.notes.append(f"what was taken back on {self.branch} is given up on the remote too")
             self._give_up(tip)
         elif is_ahead:
@@ -287,7 +289,7 @@ class _Work:
     def remember(self) -> str:
         names = f"{_NOTES}/{self.program}"
         _note(self.home.root, f"{names}/head", self.now)
-        if isinstance(self.tip, Tip) and self.tip.commit != self.noted_commit("ignored"):
+        if isinstance(self.tip, Tip) and self.tip.commit != self.notedcommit_of("ignored"):
             _note(self.home.root, f"{names}/pushed", self.tip.commit)
         return self.now
 
@@ -309,27 +311,22 @@ def _patch_ids(root: Path, patches: str) -> frozenset[str]:
     return frozenset(line.split()[0] for line in said if line)
 
 
-def _commit(root: Path, name: str) -> str:
-    return resolve(find_repository(root), name) or ""
-
-
 def _tree(root: Path, commit: str) -> str:
     return git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}").out.strip()
 
 
 def _note(root: Path, name: str, commit: str) -> None:
-    if _commit(root, name) != commit:
+    if commit_of(root, name) != commit:
         git(root, "update-ref", name, commit)
 
 
 def leftovers(root: Path) -> tuple[Leftover, ...]:
     """Lists the private worktrees of programs; their branches stay."""
-    said = git(root, "for-each-ref", "--format=%(refname:short)%00%(worktreepath)", ref(BRANCHES)).out
-    found = (line.split("\0") for line in said.splitlines())
+    repo = find_repository(root)
     return tuple(
         Leftover(
-            f"the loop's worktree of {branch} in {where} (the branch stays)", describe_changes(where), where
+            f"the loop's worktree of {branch} in {place} (the branch stays)", describe_changes(place), place
         )
-        for branch, where in found
-        if where and where == str(worktree_path(find_repository(root), DRIVER, branch.removeprefix(BRANCHES)))
+        for branch, place in list_branches(root, BRANCHES)
+        if place and place == str(worktree_path(repo, DRIVER, branch.removeprefix(BRANCHES)))
     )
