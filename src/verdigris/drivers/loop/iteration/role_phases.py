@@ -1,7 +1,8 @@
-"""The phases of an iteration that roles play: pin a behaviour, make it green, rethink its test, improve."""
+"""The phases of an iteration that roles play: pin a behaviour, make it green, rethink it, improve, mend."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from verdigris.core.actions import Deny
@@ -11,25 +12,45 @@ from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.commits import flat
 from verdigris.drivers.edits import Bad, Seen, forbid
+from verdigris.drivers.happenings import Noted
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import BLOCKED, ERROR, REJECTED, LoopPhase
-from verdigris.drivers.loop.iteration.candidate import CandidateCommit
-from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork, proposal_of
+from verdigris.drivers.loop.branches.remote import Pushed
+from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
+from verdigris.drivers.loop.ci.acceptance import (
+    GH,
+    UNREACHABLE,
+    Accept,
+    AskAgain,
+    AskLater,
+    CiAnswer,
+    Fix,
+    GithubChecks,
+    Pause,
+    ask_command,
+    follow_answer,
+)
+from verdigris.drivers.loop.history import BLOCKED, CI_EXHAUSTED, ERROR, REJECTED, LoopPhase
+from verdigris.drivers.loop.iteration.candidate import CandidateCommit, OutOfReach
+from verdigris.drivers.loop.iteration.phase_work import STOPPED, proposal_of
 from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
 from verdigris.drivers.play import Exhausted
 from verdigris.languages.tests import text_of_test
 from verdigris.models.roles.check import EditPlan
+from verdigris.models.roles.prompt import clip, put_fences
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import head
 from verdigris.turns.skip import skip_blocked
 from verdigris.turns.test import run_tests
 from verdigris.turns.test_bug import close_bug, report_bug
 
+_OUTPUT = 1_500
+"""Tokens of CI's output that a role is shown."""
 
-class Pinning(PhaseWork):
+
+class RolePhases(CandidateCommit):
     def pin(self) -> Event:
         project = self.open.project_for(TESTER)
 
@@ -151,23 +172,23 @@ class Pinning(PhaseWork):
         texts = (text_of_test(test.path, files.get(test.path, ""), test.function) for test in ids)
         return "\n\n".join(filter(None, texts))
 
-    def block(self, candidate: CandidateCommit) -> Event | None:
+    def block(self) -> Event | None:
         """Lets the kernel mark the test as skipped, and ends the iteration: a person has to look."""
         pinned, project = self.pinned, self.open.project
         why = f"{self.now.attempts} attempts failed: {'; '.join(self.now.reasons)}"
-        if not candidate.is_committed:
+        if not self.is_committed:
             open_reds(project, [flat(test) for test in pinned.tests])
             denied = skip_blocked(project, pinned.tests, f"{pinned.target}: {why}")
             if isinstance(denied, Deny):
                 return self.pause(f"td-stuck: {pinned.target}; its test cannot be skipped: {denied.reason}")
-            if refused := candidate.commit(f"blocked: {pinned.behaviour}"):
+            if refused := self.commit(f"blocked: {pinned.behaviour}"):
                 return refused
         skipped = all(test in project.state().blocked for test in pinned.tests)
         self.open.record(self.event(e.BehaviourBlocked, tests=pinned.tests, why=why, skipped=skipped))
         return self.end(BLOCKED, "green", why, commit=head(project.repo).commit or "")
 
+    # -- improvement --------------------------------------------------------------------------
 
-class Improvement(PhaseWork):
     def improve(self, phase: LoopPhase) -> Event:
         role = REFACTORER if phase is LoopPhase.REFACTOR else OPTIMIZER
         project = self.open.project_for(role)
@@ -202,3 +223,73 @@ class Improvement(PhaseWork):
             f"it changes {found.lines} lines, and what made the test pass has {self.now.made.lines}:"
             " a refactor is smaller than that, or wants an iteration of its own"
         )
+
+    # -- acceptance ---------------------------------------------------------------------------
+
+    def decide(self) -> Event | None:
+        """Judges the commit by metric and CI; None: the iteration goes on."""
+        if (rejected := self.judge()) is not None:
+            return rejected
+        if not self.open.settings.ci:
+            return self.accept()
+        commit = head(self.open.project.repo).commit or ""
+        answer = self._ask_ci(commit)
+        before = [one for one in self.now.ci if one.commit != commit or one.outcome == UNREACHABLE]
+        follows = follow_answer(answer, before)
+        self.open.record(
+            self.event(
+                e.CheckedByCi,
+                commit=commit,
+                outcome=answer.outcome,
+                signature=answer.signature,
+                attempt=follows.attempt if isinstance(follows, Fix) else 0,
+            )
+        )
+        match follows:
+            case Accept(note):
+                notes = {told for ended in self.state.iterations for told in ended.notes}
+                return self.accept("" if note in notes else note)
+            case Pause(reason):
+                return self.conclude(CI_EXHAUSTED, reason)
+            case Fix(attempt):
+                return self._mend(attempt, answer)
+            case AskAgain(seconds):
+                self.open.watch(Noted(f"CI is asked again in {seconds:g} s"))
+                time.sleep(seconds)
+                return None
+            case AskLater(why):
+                raise OutOfReach(why)
+
+    def _ask_ci(self, commit: str) -> CiAnswer:
+        settings, remote = self.open.settings, self.open.remote
+        if settings.ci != GH:
+            return ask_command(self.open.project, settings.ci, settings.ci_minutes)
+        if remote is None:
+            return CiAnswer(UNREACHABLE, f"there is no remote {settings.remote or '(none is configured)'}")
+        pushed = push_branch(self.open.home, self.open.name, remote)
+        if not isinstance(pushed, Pushed):
+            return CiAnswer(UNREACHABLE, f"the branch is not pushed: {pushed.why}")
+        return GithubChecks(self.open.home.root, settings.ci_minutes).ask(
+            commit, f"{BRANCHES}{self.open.name}"
+        )
+
+    def _mend(self, attempt: int, failed: CiAnswer) -> Event | None:
+        """Lets the improver mend it as a refactor: a change of behaviour would need a red."""
+        project = self.open.project_for(REFACTORER)
+
+        def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
+            return judge_refactoring(project, self.open.settings, plan.changes, seen) or mend_event()
+
+        def mend_event() -> Event:
+            return replace(self.improvement_event(project), lesson="")
+
+        play = self.play(REFACTORER, LoopPhase.ACCEPT, judge, more=attempt)
+        shown = put_fences(clip(failed.output, _OUTPUT))
+        note = f"CI fails on this commit. Mend it and keep the behaviour; `improvement` names it:\n{shown}"
+        got = self.take(play, LoopPhase.ACCEPT, taken=mend_event, note=note)
+        if isinstance(got, Exhausted) or not isinstance(got, e.RefactorChosen) or not got.improvement:
+            why = got.why if isinstance(got, Exhausted | e.RefactorChosen) else "a role stopped"
+            return self.conclude(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
+        play.tell_end("ci-fix")
+        self.open.record(got)
+        return self.commit(f"CI fix {attempt}: {got.improvement}") or self.evaluate()
