@@ -22,7 +22,7 @@ from verdigris.core.policy.next_move import give_up_losses
 from verdigris.core.state import ABORTED, PASS, Cycle, Stage
 from verdigris.core.turn_events import next_aside
 from verdigris.drivers.cycle.completion import complete
-from verdigris.drivers.cycle.entry import decide_entry, gather_entry
+from verdigris.drivers.cycle.entry import decide_entry
 from verdigris.drivers.cycle.frame import (
     CycleStep,
     back_to_red,
@@ -57,12 +57,10 @@ def start(
     project: Project, spelling: str, *, cwd: Path, progress: Progress | None = None
 ) -> CycleStep | Deny:
     with operation(project) as state:
-        facts = gather_entry(project, spelling, cwd=cwd)
-        denial = decide_entry(state, facts)
-    if denial is not None:
-        return refuse(project, denial, "cycle start")
-    spec = facts.spec
-    assert spec is not None  # noqa: S101 - decided above
+        entry = decide_entry(project, state, spelling, cwd=cwd)
+    if isinstance(entry, Deny):
+        return refuse(project, entry, "cycle start")
+    spec = entry.spec
     suite = _run_suite(project, progress)
     settings = load_cycle(project.root)
     prepare_folder(project.root)
@@ -77,8 +75,8 @@ def start(
         spec_hash=spec.digest,
         plan=f"{settings.plans}/{slug(spec.id)}.md",
         tree=project.workspace.snapshot(),
-        commit=facts.commit or "",
-        on=facts.branch or "",
+        commit=entry.commit,
+        on=entry.branch,
         suite=suite,
     )
     scenarios = count_of(len(spec.scenarios), "scenario")

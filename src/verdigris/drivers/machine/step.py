@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from textwrap import shorten
 from typing import TypeAlias
@@ -19,6 +18,7 @@ from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, TESTER, Position
 from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.play import Exhausted, Play
+from verdigris.drivers.specs.markdown import list_items, read_page
 from verdigris.models.roles import feedback, read_prompts
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
@@ -60,23 +60,13 @@ def notes_for(now: Position, machine: Machine) -> Iterator[str]:
         yield "\n".join(("Concerns about the last commit:", *(f"- {concern}" for concern in now.concerns)))
 
 
-_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+(?P<text>\S.*)")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
 _TOLD = 70
 _MOST = 12
 
 
 def points_of(kata: str) -> tuple[str, ...]:
     """The list items of the outermost level; a kata in prose has none."""
-    found: list[tuple[int, str]] = []
-    fenced = False
-    for line in kata.splitlines():
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif not fenced and (item := _ITEM.fullmatch(line)):
-            found.append((len(item["indent"].expandtabs()), item["text"].strip()))
-    outermost = min((indent for indent, _ in found), default=0)
-    return tuple(text for indent, text in found if indent == outermost)
+    return tuple(item.text.partition("\n")[0] for item in list_items(read_page(kata).lines))
 
 
 def unshown_points(kata: str, shown: Collection[int]) -> tuple[str, ...]:
