@@ -92,7 +92,7 @@ def test_a_model_reads_and_then_answers() -> None:
     conversed = converse(model, ASK, MATERIAL)
     assert conversed.reply.text == "done"
     assert conversed.read == ("src/a.py",)
-    assert conversed.usage == Usage(30, 12, 7)
+    assert [each.reply.usage for each in conversed.exchanges] == [Usage(10, 2, 3), Usage(20, 10, 4)]
     assert conversed.ask.messages == (
         *ASK.messages,
         Message("assistant", "let me see", calls),

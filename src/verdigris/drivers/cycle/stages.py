@@ -147,7 +147,8 @@ def _end_plan(project: Project, cycle: Cycle) -> CycleStep | Deny:
 
 
 def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> CycleStep | Deny:
-    seen = observe_reds(project, cycle, spec_of(project, cycle), progress)
+    spec = spec_of(project, cycle)
+    seen = observe_reds(project, cycle, spec, progress)
     if isinstance(seen, Deny):
         return seen
     with operation(project) as state:
@@ -159,16 +160,16 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
         # Else the freeze's claim would be refused later, when nobody may write tests any more.
         way = give_up_losses(losses, then="tdd cycle advance")
         return Deny("weakened", "\n  ".join(("The suite lost something:", *losses)), way)
-    faults = (*seen.changed, *map(str, seen.coverage.faults))
+    faults = (*seen.changed, *map(str, seen.faults))
     if faults:
         more = "".join(f"\n  {fault}" for fault in faults[1:20])
         return Deny("cycle-red", f"{faults[0]}{more}", "mend that, then `tdd cycle advance`")
     changed = [c.path for c in project.workspace.changes(cycle.tree, seen.tree) if is_test(project, c.path)]
     workers = workers_since(project, cycle, lambda path: is_test(project, path), changed)
     record_move(project, CycleAdvanced, cycle.id, stage=Stage.VALIDATE, tree=seen.tree, workers=workers)
-    asked = len(seen.spec.scenarios)
+    asked = len(spec.scenarios)
     scenarios = f"all {asked} scenarios" if asked > 1 else "the one scenario"
-    tests = count_of(len(seen.coverage.test_ids), "test")
+    tests = count_of(len(seen.test_ids), "test")
     return report_step(project, f"{tests} red by assertion, for {scenarios}; stage validate")
 
 

@@ -9,7 +9,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import StepRefused
 from verdigris.core.state import Phase
-from verdigris.core.value import replace, value
+from verdigris.core.value import replace
 from verdigris.drivers.commits import Proposal, Verified, summarise_red
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.happenings import Refused, YourTurn
@@ -20,7 +20,7 @@ from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER, Position
 from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.machine.step import Outcome, is_accepted, refuse_unfinished
-from verdigris.drivers.play import propose
+from verdigris.drivers.play import RunEnd, propose
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.teams import MACHINE
@@ -38,6 +38,7 @@ _WORDS = {
     "!done": (Say.KATA_DONE, (TESTER,)),
 }
 QUIT = "!q"
+WAITING = "waiting"
 _NAME = re.compile(r"""\bdef test_(\w+)|\b(?:test|it)\(\s*["'](.+?)["']|\bfn (\w+)\(\)|\bfunc Test(\w+)\(""")
 _ASKS = {
     TESTER: "write one failing test, with stubs marked STUB:TDD where it needs them",
@@ -53,13 +54,6 @@ class Person(Protocol):
         """The line that was typed; None if there is no terminal."""
 
 
-@value
-class Waiting:
-    """The step stays open, with the person's edits in the tree."""
-
-    why: str
-
-
 class HumanStep:
     def __init__(self, machine: Machine, position: Position, person: Person, notes: tuple[str, ...]) -> None:
         acting = machine.project_for(position.role)
@@ -67,20 +61,21 @@ class HumanStep:
         self._machine, self._position, self._role = machine, position, position.role
         self._person, self._notes = person, notes
 
-    def take(self) -> Outcome | Waiting:
+    def take(self) -> Outcome | RunEnd:
+        """Where the run ends the step stays open, with the person's edits in the tree."""
         if is_accepted(self._project):
             done = self._commit(None)
-            return done if isinstance(done, StepCommit) else Waiting(join_reasons(done.reasons))
+            return done if isinstance(done, StepCommit) else RunEnd(WAITING, join_reasons(done.reasons))
         self._prepare()
         why = ""
         while True:
             line = self._person(self._turn(why))
             changed = self._project.workspace.snapshot() != open_step(self._project).tree
             if line is None and not changed:
-                return Waiting(why or f"the {self._role} is a person: {_ASKS[self._role]}")
+                return RunEnd(WAITING, why or f"the {self._role} is a person: {_ASKS[self._role]}")
             word, _, rest = (line or "").strip().partition(" ")
             if word == QUIT:
-                return Waiting("you stopped here")
+                return RunEnd(WAITING, "you stopped here")
             stop = self._stop_of(word, rest)
             refusal = None if stop is None else refuse_unfinished(self._project, stop)
             if stop is not None and refusal is None and not changed:
@@ -96,7 +91,7 @@ class HumanStep:
             self._project.record(StepRefused(step=step, attempt=0, reasons=done.reasons[:5]))
             self._machine.watch(Refused(step, self._role.name, 0, why))
             if line is None:
-                return Waiting(why)
+                return RunEnd(WAITING, why)
 
     def _turn(self, why: str) -> YourTurn:
         shows_reds = self._role is CODER and not why

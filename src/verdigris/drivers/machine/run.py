@@ -23,7 +23,7 @@ from verdigris.drivers.machine.history import (
     position,
 )
 from verdigris.drivers.machine.open_machine import Machine
-from verdigris.drivers.machine.person import HumanStep, Person, Waiting
+from verdigris.drivers.machine.person import WAITING, HumanStep, Person
 from verdigris.drivers.machine.step import Outcome, notes_for, play_step, unshown_points
 from verdigris.drivers.play import REPLAY, Exhausted, RunEnd, play_out, prove_end
 from verdigris.drivers.private_worktree import ancestor, ref
@@ -40,7 +40,7 @@ from verdigris.turns.git import committed_tree
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import close_bug, report_bug
 
-STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
+STEPS, DONE, BLOCKED, BUDGET = "steps-made", "kata-done", "blocked", "budget-used-up"
 AGAIN = "`tdd run` takes it up again"
 
 
@@ -101,8 +101,8 @@ class MachineRun:
         before = machine.meter.usage
         if player.human:
             taken = HumanStep(machine, now, self._person, notes).take()
-            if isinstance(taken, Waiting):
-                return RunEnd(WAITING, taken.why)
+            if isinstance(taken, RunEnd):
+                return taken
         else:
             taken = play_step(machine, now, notes)
         self._steps += 1

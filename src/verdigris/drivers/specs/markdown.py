@@ -47,6 +47,14 @@ class ListItem:
 
 
 @value
+class SkippedLine:
+    """A line that could not be read."""
+
+    line: int
+    why: str
+
+
+@value
 class MarkdownPage:
     """A Markdown text, read once."""
 
@@ -56,8 +64,7 @@ class MarkdownPage:
     """Keys in lower case; of several front-matter blocks the first wins."""
     blocks: tuple[int, ...] = ()
     """The first line of each front-matter block."""
-    skipped: tuple[tuple[int, str], ...] = ()
-    """Lines that could not be read, and why."""
+    skipped: tuple[SkippedLine, ...] = ()
 
 
 def read_page(text: str) -> MarkdownPage:
@@ -76,10 +83,10 @@ def split_lines(text: str) -> list[str]:
 
 def _read_front_matter(
     raw: Sequence[str],
-) -> tuple[int, dict[str, object], tuple[int, ...], tuple[tuple[int, str], ...]]:
+) -> tuple[int, dict[str, object], tuple[int, ...], tuple[SkippedLine, ...]]:
     pairs: dict[str, object] = {}
     blocks: list[int] = []
-    skipped: list[tuple[int, str]] = []
+    skipped: list[SkippedLine] = []
     at = 0
     while True:
         first = next((n for n in range(at, len(raw)) if raw[n].strip()), None)
@@ -90,7 +97,7 @@ def _read_front_matter(
         if end is None or (block is None and blocks):
             break
         if block is None:
-            skipped.append((first + 1, "this front matter is not a YAML mapping"))
+            skipped.append(SkippedLine(first + 1, "this front matter is not a YAML mapping"))
         blocks.append(first + 1)
         pairs = {**(block or {}), **pairs}
         at = end + 1
@@ -210,7 +217,7 @@ class Feature:
     tags: tuple[str, ...] = ()
     """Without their `@`."""
     scenarios: tuple[FeatureScenario, ...] = ()
-    faults: tuple[tuple[int, str], ...] = ()
+    faults: tuple[SkippedLine, ...] = ()
     """Lines that are no Gherkin; if there are any, nothing is read."""
 
 
@@ -246,10 +253,10 @@ def read_feature(path: str, lines: Sequence[str]) -> Feature:
     return Feature(feature["name"], tags, tuple(_FeatureReading(lines, feature).scenarios()))
 
 
-def _place(error: Exception) -> tuple[int, str]:
+def _place(error: Exception) -> SkippedLine:
     """Returns the line, and the parser's message without the place."""
     line = getattr(error, "location", {"line": 1})["line"]
-    return line, f"no Gherkin: {str(error).partition(': ')[2] or error}"
+    return SkippedLine(line, f"no Gherkin: {str(error).partition(': ')[2] or error}")
 
 
 class _FeatureReading:

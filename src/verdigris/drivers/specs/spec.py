@@ -15,6 +15,7 @@ from verdigris.core.value import replace, value
 from verdigris.drivers.specs.markdown import (
     ListItem,
     MarkdownPage,
+    SkippedLine,
     TextLine,
     is_feature,
     list_items,
@@ -56,12 +57,6 @@ class Scenario:
     @property
     def digest(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
-
-
-@value
-class SkippedLine:
-    line: int
-    why: str
 
 
 @value
@@ -135,7 +130,7 @@ def _read_feature(path: str, data: bytes, page: MarkdownPage) -> Spec:
         metadata,
         tuple(n for n, line in enumerate(lines, 1) if UNCLEAR.casefold() in line.casefold()),
         page.blocks,
-        tuple(SkippedLine(line, why) for line, why in feature.faults),
+        feature.faults,
     )
 
 
@@ -273,7 +268,7 @@ def _with_ids(spec_id: str, scenarios: Sequence[Scenario]) -> Iterator[Scenario]
 
 
 def _find_skipped(page: MarkdownPage, scenarios: Sequence[Scenario]) -> Iterator[SkippedLine]:
-    yield from (SkippedLine(line, why) for line, why in page.skipped)
+    yield from page.skipped
     read = {number for s in scenarios for number in range(s.line, s.last_line + 1)}
     section, last = 0, -1
     for line in page.lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.models.protocol import Ask, Message, Model, ModelReply, Usage
+from verdigris.models.protocol import Ask, Message, Model, ModelReply
 from verdigris.models.roles.answer import (
     RefusedAnswer,
     RoleAnswer,
@@ -175,10 +175,6 @@ class Conversed:
     exchanges: tuple[ToolExchange, ...]
     read: tuple[str, ...] = ()
     """Files that were given whole."""
-
-    @property
-    def usage(self) -> Usage:
-        return sum((each.reply.usage for each in self.exchanges), Usage())
 
 
 def converse(

@@ -29,6 +29,7 @@ from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.checks import validate_tests
 from verdigris.drivers.cycle.validation.coverage import RedFacts, observe_reds
+from verdigris.drivers.specs.spec import Spec
 from verdigris.runners.protocol import Progress
 from verdigris.storage import durable_files
 from verdigris.storage.log.log import now_ms
@@ -55,17 +56,18 @@ def validate(
     if denial := deny_misplaced(project, cycle) or _deny_validating(project, cycle, judged):
         return denial
     held_out = _take_held_out(project)
-    seen = observe_reds(project, cycle, spec_of(project, cycle), progress)
+    spec = spec_of(project, cycle)
+    seen = observe_reds(project, cycle, spec, progress)
     if isinstance(seen, Deny):
         return seen
-    natives = [one.native_id for one in seen.coverage.tests]
+    natives = [test.run.native_id for test in seen.tests]
     wrong = tuple(ValidationFinding("red", "concern", "", what) for what in seen.changed)
     before = (
-        ValidationCheck("coverage", (*seen.coverage.faults, *seen.coverage.concerns)),
+        ValidationCheck("coverage", (*seen.faults, *seen.concerns)),
         ValidationCheck("red", wrong),
     )
     checks = validate_tests(project, natives, start=cycle.planned, before=before)
-    said = _record_verdict(project, cycle, seen, checks, judged)
+    said = _record_verdict(project, cycle, spec, seen, checks, judged)
     hidden = (f"held out: {', '.join(held_out)}",) if held_out else ()
     return report_step(project, *said, *hidden, *(f"note: {note}" for note in checks.notes))
 
@@ -117,12 +119,12 @@ def _take_held_out(project: Project) -> tuple[str, ...]:
 
 
 def _record_verdict(
-    project: Project, cycle: Cycle, seen: RedFacts, checks: Validation, given: GivenVerdict | None
+    project: Project, cycle: Cycle, spec: Spec, seen: RedFacts, checks: Validation, given: GivenVerdict | None
 ) -> tuple[str, ...]:
     """Returns the verdict and its findings, as they are told."""
     by, judged = (KERNEL, GivenVerdict(PASS)) if given is None else (project.actor, given)
     findings = (*map(str, checks.findings), *judged.findings)
-    document = json.dumps(_document(seen, checks, given, by), sort_keys=True)
+    document = json.dumps(_document(spec, seen, checks, given, by), sort_keys=True)
     event = CycleValidated(
         cycle=cycle.id,
         verdict=max(checks.verdict, judged.verdict, key=_ORDER.index),
@@ -146,18 +148,19 @@ def _consequences(project: Project, cycle: Cycle, event: CycleValidated) -> Sequ
     return (back_to_red(project, cycle, "sent back by validation", event.by),)
 
 
-def _document(seen: RedFacts, checks: Validation, given: GivenVerdict | None, by: Actor) -> dict[str, object]:
+def _document(
+    spec: Spec, seen: RedFacts, checks: Validation, given: GivenVerdict | None, by: Actor
+) -> dict[str, object]:
     """Returns what is kept of a validation; evidence is made from it."""
     return {
         "verdict": checks.verdict,
         "by": to_json(by),
-        "tests": sorted(seen.coverage.test_ids),
+        "tests": sorted(seen.test_ids),
         "scenarios": {
-            one.id: {"digest": one.digest, "tests": sorted(seen.coverage.of(one.id))}
-            for one in seen.spec.scenarios
+            one.id: {"digest": one.digest, "tests": sorted(seen.of(one.id))} for one in spec.scenarios
         },
         "reds": {
-            one.test_id: {"failure": one.failure, "place": one.failed_at} for one in seen.coverage.tests
+            test.run.test_id: {"failure": test.run.failure, "place": test.run.place} for test in seen.tests
         },
         "checks": [to_json(check) for check in checks.checks],
         "judgement": None if given is None else to_json(given),
