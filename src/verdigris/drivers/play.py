@@ -150,9 +150,6 @@ class Play(Generic[Done]):
 
     # -- its record ---------------------------------------------------------------------------
 
-    def propose(self, attempt: int, proposal: Proposal) -> None:
-        propose(self.run, self.project, self.step, attempt, proposal)
-
     def tell_beginning(self, phase: str = "") -> None:
         most = self.earlier + self.most
         self.run.watch(StepBegan(self.step, self.role.name, self.model.name, most, phase))
@@ -171,13 +168,6 @@ def begin_step(project: Project, driver: str, step: int, role: Role, tree: str) 
         open_ = project.state().machine.step
     assert open_ is not None  # noqa: S101 - it was begun just now
     return open_
-
-
-def propose(run: RoleRun, project: Project, step: int, attempt: int, proposal: Proposal) -> None:
-    """Records a proposal before any edit is written, without keys that a model may have repeated."""
-    document = run.role_models.scrub.document(to_json(proposal))
-    blob = project.workspace.blob(json.dumps(document, sort_keys=True).encode())
-    project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
 
 
 def read_proposal(project: Project) -> Proposal | None:
@@ -239,6 +229,12 @@ class RoleRun:
         model = self.meter.meter_model(self.role_models.model(role.name, step), step, role)
         log = StepLog(self.folder, self.role_models.scrub, step, role, model)
         return Play(self, project, role, step, most, judge, set_back, model, log)
+
+    def propose(self, project: Project, step: int, attempt: int, proposal: Proposal) -> None:
+        """Records a proposal before any edit is written, without keys that a model may have repeated."""
+        document = self.role_models.scrub.document(to_json(proposal))
+        blob = project.workspace.blob(json.dumps(document, sort_keys=True).encode())
+        project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
 
     def tell_end(self, ended: RunEnded) -> RunEnded:
         """Tells the end of a run, with what it used."""

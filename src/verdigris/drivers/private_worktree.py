@@ -87,8 +87,11 @@ def ref(branch: str) -> str:
 
 
 def commit_of(root: Path, name: str) -> str:
-    """The commit of a branch or another ref, by its full name; empty if there is none."""
-    return resolve(find_repository(root), name) or ""
+    """The commit of HEAD, of a full name of a ref, or of this id; empty if it is not known without git."""
+    if _COMMIT.fullmatch(name):
+        return name
+    is_ref = name == "HEAD" or name.startswith("refs/")
+    return (resolve(find_repository(root), name) if is_ref else None) or ""
 
 
 def list_branches(root: Path, names: str) -> Iterator[tuple[str, str]]:
@@ -106,15 +109,8 @@ def ancestor(root: Path, old: str, new: str) -> bool:
 
 def is_same_commit(root: Path, one: str, other: str) -> bool:
     """Whether both are known without git to be the same commit."""
-    repo = find_repository(root)
-    found = {_commit_of(repo, name) for name in (one, other)}
-    return len(found) == 1 and None not in found
-
-
-def _commit_of(repo: Repository, name: str) -> str | None:
-    if _COMMIT.fullmatch(name):
-        return name
-    return resolve(repo, name) if name == "HEAD" or name.startswith("refs/") else None
+    commits = {commit_of(root, name) for name in (one, other)}
+    return len(commits) == 1 and "" not in commits
 
 
 # -- what it borrows from the user's ----------------------------------------------------------

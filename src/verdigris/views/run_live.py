@@ -134,50 +134,41 @@ SCROLLING = (
 
 @contextmanager
 def watch_run() -> Iterator[w.Watcher]:
-    shown = Shown()
+    screen = RunScreen()
     try:
-        yield shown.watch
+        yield screen.watch
     finally:
-        shown.rest()
+        screen.rest()
 
 
-class Shown:
+class RunScreen:
     """Prints lines that scroll by, and shows the open step below them while nobody types."""
 
     def __init__(self) -> None:
+        self.glance = Glance()
+        self._began = time.monotonic()
         self._console = Console(highlight=False, markup=False)
-        self._screen = MachineScreen()
         self._live: Live | None = None
 
     def watch(self, happening: w.Happening) -> None:
         if isinstance(happening, w.YourTurn):
             self.rest()  # a person types there
         elif self._live is None:
-            self._live = self._start_live()
-        self._screen.glance = after(self._screen.glance, happening)
+            # A new one each time: a restarted one would clear lines of its earlier height.
+            self._live = Live(
+                console=self._console, get_renderable=self.render, refresh_per_second=4, transient=True
+            )
+            self._live.start()
+        self.glance = after(self.glance, happening)
         if isinstance(happening, SCROLLING):
             for line in view.lines(happening):
                 for part in wrap(line, self._console.width):
                     self._console.print(line_text(part), soft_wrap=True)
 
-    def _start_live(self) -> Live:
-        """Makes a new one each time: a restarted one would clear lines of its earlier height."""
-        live = Live(
-            console=self._console, get_renderable=self._screen.render, refresh_per_second=4, transient=True
-        )
-        live.start()
-        return live
-
     def rest(self) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
-
-
-class MachineScreen:
-    def __init__(self) -> None:
-        self.glance = Glance()
-        self._began = time.monotonic()
 
     def render(self) -> RenderableType:
         if not self.glance.step and not self.glance.program:

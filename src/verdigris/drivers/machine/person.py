@@ -20,7 +20,7 @@ from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER, Position
 from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.machine.step import Outcome, is_accepted, refuse_unfinished
-from verdigris.drivers.play import RunEnd, propose
+from verdigris.drivers.play import RunEnd
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.teams import MACHINE
@@ -152,7 +152,7 @@ class HumanStep:
             REFACTORER: "a better structure",
         }
         proposal = Proposal(self._role.commit_types[0], subject or usual[self._role], reds=reds)
-        propose(self._machine, self._project, self._position.step, 0, proposal)
+        self._machine.propose(self._project, self._position.step, 0, proposal)
 
     def _new_test(self) -> str:
         """The words of the new test's name."""

@@ -98,7 +98,7 @@ def play_step(machine: Machine, now: Position, notes: tuple[str, ...]) -> Outcom
         if isinstance(got, RoleStop):
             scrubbed = replace(got, reason=machine.role_models.scrub(got.reason))
             return refuse_unfinished(project, got) or scrubbed
-        play.propose(attempt, _proposal(project, now, got))
+        machine.propose(project, now.step, attempt, _proposal(project, now, got))
         found = _judge_edits(machine, project, now, got, seen)
         return found if isinstance(found, Bad) else _commit(machine, project, found)
 

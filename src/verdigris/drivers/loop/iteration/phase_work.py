@@ -90,8 +90,9 @@ class PhaseWork:
 
         def carry_out(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> Event | Bad:
             if isinstance(got, EditPlan):
-                said = Proposal(got.type, got.subject, got.rationale)
-                play.propose(attempt, replace(said, improvement=got.improvement, lesson=got.lesson))
+                words = (got.type, got.subject, got.rationale)
+                proposal = Proposal(*words, improvement=got.improvement, lesson=got.lesson)
+                self.open.propose(project, number, attempt, proposal)
             done = answer(got, seen)
             if isinstance(done, Bad):
                 refused(attempt, done)
@@ -104,18 +105,12 @@ class PhaseWork:
         def set_back(why: str) -> None:
             lay_back(project, self.now.rest, f"step {number}, {role}: {why}")
 
-        play = self.open.play(project, role, number, self.most(phase), carry_out, set_back)
-        return play
-
-    def most(self, phase: LoopPhase) -> int:
-        """How many attempts a role has in a phase."""
-        match phase:
-            case LoopPhase.RED:
-                return self.open.settings.picks
-            case LoopPhase.GREEN:
-                return attempts_left(self.now, self.open.settings.attempts)
-            case _:
-                return _ATTEMPTS
+        settings = self.open.settings
+        most = {
+            LoopPhase.RED: settings.picks,
+            LoopPhase.GREEN: attempts_left(self.now, settings.attempts),
+        }.get(phase, _ATTEMPTS)
+        return self.open.play(project, role, number, most, carry_out, set_back)
 
     def take(
         self,
