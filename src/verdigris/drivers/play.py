@@ -107,17 +107,17 @@ class Play(Generic[Done]):
         tried: list[str] = []
         for attempt in range(1, self.most + 1):
             self.run.watch(Attempted(self.step, self.role.name, self.earlier + attempt))
-            talk, got = self._ask(talk)
+            talk, reply = self._ask(talk)
             if attempt == 1:
-                self.log.plan(talk.plan or (got.reason if isinstance(got, RoleStop) else ""))
-            if isinstance(got, RefusedAnswer):
-                last = got.reasons
+                self.log.plan(talk.plan or (reply.reason if isinstance(reply, RoleStop) else ""))
+            if isinstance(reply, RefusedAnswer):
+                last = reply.reasons
                 self.log.attempt(attempt, reasons=last)
             else:
                 seen: Seen = []
-                done = self.judge(got, attempt, seen)
+                done = self.judge(reply, attempt, seen)
                 bad = done if isinstance(done, Bad) else Bad("", ())
-                paths, last = tuple(got.changes), bad.reasons
+                paths, last = tuple(reply.changes), bad.reasons
                 self.log.attempt(attempt, paths=paths, reasons=last, output=bad.output, runs=seen)
                 if not isinstance(done, Bad):
                     return done

@@ -66,14 +66,14 @@ def marks_of(project: Project, tree: str) -> ScenarioMarks:
         for entry in project.workspace.files(tree)
         if (cls := project.classify(entry.path)) is PathClass.TEST or holds_tests(entry.path, cls)
     ]
-    found = [
+    marks = [
         read_scenario_marks(path, data)
         for path, data in project.workspace.read_many(tree, paths).items()
         if data is not None
     ]
     return ScenarioMarks(
-        tuple(mark for each in found for mark in each.marks),
-        tuple(loose for each in found for loose in each.loose),
+        tuple(mark for each in marks for mark in each.marks),
+        tuple(loose for each in marks for loose in each.loose),
     )
 
 
@@ -113,7 +113,7 @@ def _carried_tests(
         run = runs.get(result.native_id)
         if not carrying or run is None:
             continue
-        scenarios = tuple(dict.fromkeys(one for mark in carrying for one in mark.scenarios))
+        scenarios = tuple(dict.fromkeys(name for mark in carrying for name in mark.scenarios))
         yield CarriedTest(run, f"{carrying[0].path}:{carrying[0].line}", scenarios)
 
 
@@ -127,7 +127,7 @@ def _unknown_ids(spec: Spec, marks: Sequence[ScenarioMark]) -> Iterator[Validati
 
 
 def _unseen_marks(marks: Sequence[ScenarioMark], tests: Sequence[CarriedTest]) -> Iterator[ValidationFinding]:
-    seen = {one.place for one in tests}
+    seen = {test.place for test in tests}
     for mark in marks:
         place = f"{mark.path}:{mark.line}"
         beside = any(other.test == mark.test and f"{other.path}:{other.line}" in seen for other in marks)
@@ -137,11 +137,11 @@ def _unseen_marks(marks: Sequence[ScenarioMark], tests: Sequence[CarriedTest]) -
 
 
 def _wrong_reds(tests: Sequence[CarriedTest]) -> Iterator[ValidationFinding]:
-    for one in tests:
-        if one.red == VALID:
+    for test in tests:
+        if test.red == VALID:
             continue
-        reason, following = WHY_NOT.get(one.red, (f"it is {one.red}", "let it fail on an assertion"))
-        yield _finding(one.place, f"{one.run.test_id} shows nothing yet: {reason}; {following}")
+        reason, following = WHY_NOT.get(test.red, (f"it is {test.red}", "let it fail on an assertion"))
+        yield _finding(test.place, f"{test.run.test_id} shows nothing yet: {reason}; {following}")
 
 
 def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[ValidationFinding]:

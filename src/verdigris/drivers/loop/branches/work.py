@@ -96,13 +96,13 @@ def push_branch(
     root, branch, names = home.root, f"{BRANCHES}{program}", f"{_NOTES}/{program}"
     commit = commit_of(root, ref(branch))
     lease = commit_of(root, f"{names}/lease")
-    found = push_commit(root, remote, commit, branch, lease)
-    if isinstance(found, Pushed):
+    pushed = push_commit(root, remote, commit, branch, lease)
+    if isinstance(pushed, Pushed):
         for name in ("head", "pushed", "own"):
             _note(root, f"{names}/{name}", commit)
         for name in ("lease", "ignored"):
             git(root, "update-ref", "-d", f"{names}/{name}")
-    return found
+    return pushed
 
 
 @dataclass

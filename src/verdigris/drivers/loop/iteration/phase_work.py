@@ -81,19 +81,21 @@ class PhaseWork:
         """`more`: of the step's number, where a phase has several."""
         reports: list[bool] = []
 
-        def answer(got: EditPlan | RoleStop, seen: Seen) -> Event | Bad:
+        def answer(reply: EditPlan | RoleStop, seen: Seen) -> Event | Bad:
             """A report in place of a lesson is sent back once; after that the lesson is left out."""
-            reports.append(is_report(got.lesson))
+            reports.append(is_report(reply.lesson))
             if reports == [True]:
                 return forbid(_NO_LESSON)
-            return self._answer_stop(phase, got, stand) if isinstance(got, RoleStop) else judge(got, seen)
+            if isinstance(reply, RoleStop):
+                return self._answer_stop(phase, reply, stand)
+            return judge(reply, seen)
 
-        def carry_out(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> Event | Bad:
-            if isinstance(got, EditPlan):
-                words = (got.type, got.subject, got.rationale)
-                proposal = Proposal(*words, improvement=got.improvement, lesson=got.lesson)
+        def carry_out(reply: EditPlan | RoleStop, attempt: int, seen: Seen) -> Event | Bad:
+            if isinstance(reply, EditPlan):
+                words = (reply.type, reply.subject, reply.rationale)
+                proposal = Proposal(*words, improvement=reply.improvement, lesson=reply.lesson)
                 self.open.propose(project, number, attempt, proposal)
-            done = answer(got, seen)
+            done = answer(reply, seen)
             if isinstance(done, Bad):
                 refused(attempt, done)
             return done
@@ -132,10 +134,10 @@ class PhaseWork:
             play.tell_beginning(str(phase))
             return self.open.material(self.now.rest), task
 
-        got = play.take(show)
-        if isinstance(got, Exhausted):
-            play.tell_end(EXHAUSTED, got.why)
-        return got
+        result = play.take(show)
+        if isinstance(result, Exhausted):
+            play.tell_end(EXHAUSTED, result.why)
+        return result
 
     def _answer_stop(
         self, phase: LoopPhase, stop: RoleStop, stand: Callable[[str], Event] | None

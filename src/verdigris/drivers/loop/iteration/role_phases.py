@@ -77,15 +77,14 @@ class RolePhases(CandidateCommit):
                 self.open.record(self.event(e.AlreadyPassing, target=name))
 
         play = self.play(TESTER, LoopPhase.RED, judge, refused=record_refusal)
-        unrecorded = self.end(ERROR, "red", "no test is on record")
-        got = self.take(play, LoopPhase.RED, taken=lambda: unrecorded)
-        if isinstance(got, Exhausted):
+        result = self.take(play, LoopPhase.RED, taken=lambda: self.end(ERROR, "red", "no test is on record"))
+        if isinstance(result, Exhausted):
             picked = self.open.state().open
             if picked is not None and picked.picks >= play.most:
-                return self.end(REJECTED, "red", f"every test that was picked passes already: {got.why}")
-            return self.end(ERROR, "red", got.why)
-        play.tell_end(*(("red", got.behaviour) if isinstance(got, e.BehaviourPinned) else (STOPPED,)))
-        return got
+                return self.end(REJECTED, "red", f"every test that was picked passes already: {result.why}")
+            return self.end(ERROR, "red", result.why)
+        play.tell_end(*(("red", result.behaviour) if isinstance(result, e.BehaviourPinned) else (STOPPED,)))
+        return result
 
     # -- green --------------------------------------------------------------------------------
 
@@ -120,11 +119,11 @@ class RolePhases(CandidateCommit):
         reds = () if accepted else open_reds(project, left)
         if not accepted and not reds:
             return self._without_red(pinned.tests) or made_event()
-        got = self.take(play, LoopPhase.GREEN, taken=made_event, reds=reds)
-        if isinstance(got, Exhausted):
-            return self.event(e.GreenFailed, attempt=self.now.attempts + play.most, reasons=(got.why,))
-        play.tell_end(*(("green", got.subject) if isinstance(got, e.BehaviourMade) else (STOPPED,)))
-        return got
+        result = self.take(play, LoopPhase.GREEN, taken=made_event, reds=reds)
+        if isinstance(result, Exhausted):
+            return self.event(e.GreenFailed, attempt=self.now.attempts + play.most, reasons=(result.why,))
+        play.tell_end(*(("green", result.subject) if isinstance(result, e.BehaviourMade) else (STOPPED,)))
+        return result
 
     def _without_red(self, tests: tuple[str, ...]) -> Event | None:
         """None: the test passes already. Else it is not red for the right reason, which no code can mend."""
@@ -159,11 +158,11 @@ class RolePhases(CandidateCommit):
             return self.event(e.TestRethought, tests=pinned.tests, why=why, tree=self.now.rest)
 
         play = self.play(TESTER, LoopPhase.RETHINK, judge, stand=stand)
-        got = self.take(play, LoopPhase.RETHINK, taken=lambda: stand("the revision was interrupted"))
-        if isinstance(got, Exhausted):
-            got = stand(f"no revision was accepted: {got.why}")
-        play.tell_end("rethink-test", got.why if isinstance(got, e.TestRethought) else "")
-        return got
+        result = self.take(play, LoopPhase.RETHINK, taken=lambda: stand("the revision was interrupted"))
+        if isinstance(result, Exhausted):
+            result = stand(f"no revision was accepted: {result.why}")
+        play.tell_end("rethink-test", result.why if isinstance(result, e.TestRethought) else "")
+        return result
 
     def _text(self, tests: tuple[str, ...], tree: str) -> str:
         """The text of the tests in a tree."""
@@ -203,24 +202,24 @@ class RolePhases(CandidateCommit):
             return refusal or self.improvement_event(project)
 
         play = self.play(role, phase, judge)
-        got = self.take(play, phase, taken=lambda: self.improvement_event(project))
-        if isinstance(got, Exhausted):
-            why = f"no change was accepted: {got.why}"
+        result = self.take(play, phase, taken=lambda: self.improvement_event(project))
+        if isinstance(result, Exhausted):
+            why = f"no change was accepted: {result.why}"
             optimizing = role is OPTIMIZER
             return self.end(ERROR, str(phase), why) if optimizing else self.choice_event(self.now.rest, why)
-        if isinstance(got, e.RefactorChosen):
-            play.tell_end(str(phase), got.improvement or got.why)
-        return got
+        if isinstance(result, e.RefactorChosen):
+            play.tell_end(str(phase), result.improvement or result.why)
+        return result
 
     def _too_large(self, plan: EditPlan) -> Bad | None:
         if self.now.made is None:
             return None
         before = self.open.project.workspace.read_many(self.now.rest, list(plan.changes))
-        found = extent(before, plan.changes)
-        if found.lines < self.now.made.lines:
+        size = extent(before, plan.changes)
+        if size.lines < self.now.made.lines:
             return None
         return forbid(
-            f"it changes {found.lines} lines, and what made the test pass has {self.now.made.lines}:"
+            f"it changes {size.lines} lines, and what made the test pass has {self.now.made.lines}:"
             " a refactor is smaller than that, or wants an iteration of its own"
         )
 
@@ -234,7 +233,7 @@ class RolePhases(CandidateCommit):
             return self.accept()
         commit = head(self.open.project.repo).commit or ""
         answer = self._ask_ci(commit)
-        before = [one for one in self.now.ci if one.commit != commit or one.outcome == UNREACHABLE]
+        before = [check for check in self.now.ci if check.commit != commit or check.outcome == UNREACHABLE]
         follows = follow_answer(answer, before)
         self.open.record(
             self.event(
@@ -286,10 +285,10 @@ class RolePhases(CandidateCommit):
         play = self.play(REFACTORER, LoopPhase.ACCEPT, judge, more=attempt)
         shown = put_fences(clip(failed.output, _OUTPUT))
         note = f"CI fails on this commit. Mend it and keep the behaviour; `improvement` names it:\n{shown}"
-        got = self.take(play, LoopPhase.ACCEPT, taken=mend_event, note=note)
-        if isinstance(got, Exhausted) or not isinstance(got, e.RefactorChosen) or not got.improvement:
-            why = got.why if isinstance(got, Exhausted | e.RefactorChosen) else "a role stopped"
+        result = self.take(play, LoopPhase.ACCEPT, taken=mend_event, note=note)
+        if not isinstance(result, e.RefactorChosen) or not result.improvement:
+            why = result.why if isinstance(result, Exhausted | e.RefactorChosen) else "a role stopped"
             return self.conclude(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
         play.tell_end("ci-fix")
-        self.open.record(got)
-        return self.commit(f"CI fix {attempt}: {got.improvement}") or self.evaluate()
+        self.open.record(result)
+        return self.commit(f"CI fix {attempt}: {result.improvement}") or self.evaluate()
