@@ -136,18 +136,18 @@ def _doubt_measured(
 def _measure_by(
     project: Project, wanted: str, command: str, program: Program
 ) -> Measurement | EvaluationFailed:
-    found: list[Measurement] = []
+    samples: list[Measurement] = []
     layer = _layer(project, wanted)
     bounds = project.settings.bounds or Bounds()
     measuring = [entry.path for entry in layer.firm if is_measuring(bounds, entry.path)]
     # Nothing writes the evaluator while it measures, least of all the measured code.
     fixed = tuple(path for path in measuring if not path.endswith(".md"))
     for _ in range(program.evaluation_rules.repeats):
-        one = _run_once(project, layer, fixed, command, program)
-        if isinstance(one, EvaluationFailed):
-            return one
-        found.append(one)
-    return combine_samples(found)
+        sample = _run_once(project, layer, fixed, command, program)
+        if isinstance(sample, EvaluationFailed):
+            return sample
+        samples.append(sample)
+    return combine_samples(samples)
 
 
 def _run_once(
