@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from verdigris.core.value import replace, value
 from verdigris.models.json_text import UnsoundJson, keys_once, repair_json
@@ -88,17 +88,13 @@ def _fits(given: Any, schema: Mapping[str, Any]) -> bool:
         case "integer":
             return isinstance(given, int) and not isinstance(given, bool)
         case "array":
-            return _is_list(given) and all(_fits(each, schema["items"]) for each in given)
+            return isinstance(given, list) and all(_fits(each, schema["items"]) for each in given)
         case "object":
             return isinstance(given, dict) and not _fault(
                 {name: each for name, each in given.items() if each is not None}, schema
             )
         case _:
             return True
-
-
-def _is_list(given: Any) -> TypeGuard[list[Any]]:
-    return isinstance(given, list)
 
 
 def _describe_type(schema: Mapping[str, Any]) -> str:

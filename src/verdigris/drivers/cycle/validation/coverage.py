@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from verdigris.core.actions import Deny
 from verdigris.core.events import TestRun
-from verdigris.core.paths import PathClass
 from verdigris.core.report import Status, TestReport
 from verdigris.core.state import Cycle
 from verdigris.core.value import value
 from verdigris.core.verdict.redness import WHY_NOT
+from verdigris.drivers.cycle.frame import is_test
 from verdigris.drivers.cycle.validation import ValidationFinding
 from verdigris.drivers.specs.spec import Spec
-from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import ScenarioMark, ScenarioMarks, read_scenario_marks
 from verdigris.runners.protocol import Progress
 from verdigris.storage.project import Project
@@ -61,11 +60,7 @@ class RedFacts:
 
 def marks_of(project: Project, tree: str) -> ScenarioMarks:
     """Returns the marks of all tests in a tree."""
-    paths = [
-        entry.path
-        for entry in project.workspace.files(tree)
-        if (cls := project.classify(entry.path)) is PathClass.TEST or holds_tests(entry.path, cls)
-    ]
+    paths = [entry.path for entry in project.workspace.files(tree) if is_test(project, entry.path)]
     marks = [
         read_scenario_marks(path, data)
         for path, data in project.workspace.read_many(tree, paths).items()
