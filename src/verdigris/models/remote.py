@@ -161,7 +161,7 @@ def _require_listed(endpoint: Endpoint, listed: Sequence[str]) -> None:
 
 
 def _ask_for_a_token(endpoint: Endpoint, environ: Mapping[str, str]) -> None:
-    """For servers that do not list their models; a refusal says what is wrong."""
+    """Asks a server that does not list its models; a refusal says what is wrong."""
     with (
         RemoteModel(replace(endpoint, max_tokens=1), environ=environ, patience=Patience(tries=1)) as model,
         suppress(ContextOverflow),  # the token went into reasoning

@@ -299,7 +299,7 @@ def stop_runs(repo: Repository, name: str) -> tuple[Occupant, ...]:
 
 
 def _read_state(home: Project, name: str) -> tuple[StateKeeper, ProgramState, list[str]]:
-    """With what people edited meanwhile, which the notes say."""
+    """Takes in what people edited meanwhile; the notes say what that was."""
     notes: list[str] = []
 
     def watch(happening: Happening) -> None:
