@@ -44,14 +44,13 @@ def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[
         found = UnsoundJson(
             f"its arguments were cut off after {len(call.arguments)} characters: make smaller calls"
         )
-    if isinstance(found, UnsoundJson):
-        return BadArguments(f"{call.name} was not called: {found}. {_usage(tool)}")
-    if not isinstance(found, dict):
-        return BadArguments(f"{call.name} was not called: its arguments are no JSON object. {_usage(tool)}")
-    given = {name: each for name, each in found.items() if each is not None}
-    if fault := _fault(given, tool.parameters):
-        return BadArguments(f"{call.name} was not called: {fault}. {_usage(tool)}")
-    return given
+    given: dict[str, Any] = {}
+    if isinstance(found, dict):
+        given = {name: each for name, each in found.items() if each is not None}
+        fault = _fault(given, tool.parameters)
+    else:
+        fault = str(found) if isinstance(found, UnsoundJson) else "its arguments are no JSON object"
+    return BadArguments(f"{call.name} was not called: {fault}. {_usage(tool)}") if fault else given
 
 
 def _parse(text: str) -> Any:
