@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import from_elsewhere
@@ -12,12 +11,10 @@ from verdigris.core.report import RunEnd
 from verdigris.core.value import value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck, RedTest
+from verdigris.drivers.audit.tree_runs.folder import Suite
+from verdigris.drivers.audit.units import Unit
 from verdigris.runners.registry import built_in, missing_download
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.folder import Suite
-    from verdigris.drivers.audit.units import Unit
 
 
 @value

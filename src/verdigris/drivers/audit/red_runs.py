@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import red_of, with_subjects
 from verdigris.checks.missing_stubs import missing_stubs
@@ -16,12 +15,10 @@ from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import UNDECLARED, VALID, judge_collect_error
 from verdigris.drivers.audit.report import FLAKY, RedTest
+from verdigris.drivers.audit.tree_runs.suite import TestRuns
 from verdigris.languages.findings import TestText
 from verdigris.languages.registry import holds_tests, reader_of
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.suite import TestRuns
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 _STUBBED = UNDECLARED | {"collection", "not-collected"}
 """Reasons of a red that may only mean that source lacks a declaration."""

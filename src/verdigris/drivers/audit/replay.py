@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import executed_lines, uncovered_lines, watchable
 from verdigris.checks.observation import Candidate, TreeDifference, difference, is_layout
@@ -29,14 +28,12 @@ from verdigris.drivers.audit.red_runs import (
 )
 from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck, RedTest
 from verdigris.drivers.audit.tree_runs.folder import Suite
+from verdigris.drivers.audit.tree_runs.suite import TestRuns
+from verdigris.drivers.audit.units import Unit
 from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import still_written
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.suite import TestRuns
-    from verdigris.drivers.audit.units import Unit
 
 NOTHING = Suite(TestReport("", RunEnd.FINISHED, 0, 0))
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".yml", ".yaml", ".gitignore", ".svg", ".png")

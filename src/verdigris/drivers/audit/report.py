@@ -8,18 +8,14 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import field, replace, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
 
 SCHEMA = "verdigris.audit/1"
 FLAKY = "flaky"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from verdigris import __version__
 from verdigris.core.errors import HarnessError, StorageError, TimedOut, UserError, VerdigrisError
@@ -30,14 +30,10 @@ from verdigris.drivers.audit.tree_runs.environment import (
     require_rooms,
 )
 from verdigris.drivers.audit.tree_runs.folder import AuditFolder, KnownSuites, find_folder
-from verdigris.drivers.audit.tree_runs.suite import TestRuns, open_runs, plain_snapshot
+from verdigris.drivers.audit.tree_runs.suite import Builder, TestRuns, open_runs, plain_snapshot
 from verdigris.drivers.audit.units import Range, Selection, Unit, find_units
 from verdigris.storage.project import Project, open_log
 from verdigris.storage.repository import Repository, find_repository
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.suite import Builder
-
 
 _KIND = "units"
 TIMEOUT = 600.0

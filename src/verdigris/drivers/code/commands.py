@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError, VerdigrisError
@@ -17,11 +16,14 @@ from verdigris.drivers.code.conversation import describe_law
 from verdigris.drivers.code.facts import describe_usage, read_changes
 from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.plan import describe_plan
+from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.session_file import Undone
 from verdigris.drivers.code.session_start import begin_refactor, work_on_task
 from verdigris.drivers.code.settings import Sweep, touched_files
 from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.workbench import CLIENT
+from verdigris.drivers.happenings import SessionEnded
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_back, restore
@@ -29,11 +31,6 @@ from verdigris.turns.completion import events_since
 from verdigris.turns.next_move import following_move
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.session import Session
-    from verdigris.drivers.happenings import SessionEnded
-    from verdigris.storage.project import Project
 
 QUIT = "/quit"
 

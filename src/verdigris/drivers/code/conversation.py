@@ -9,25 +9,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import FIRST_MOVE
 from verdigris.core.report import RunEnd
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import some
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import JUDGED_BEFORE
+from verdigris.languages.stubs import Stub
 from verdigris.models.protocol import Ask, Message, ModelReply, ToolSpec
 from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
 from verdigris.models.tool_calls import sendable_calls
-
-if TYPE_CHECKING:
-    from verdigris.core.actions import Deny
-    from verdigris.languages.stubs import Stub
-    from verdigris.turns.settle import Settlement
-    from verdigris.turns.test import Tested
-
+from verdigris.turns.settle import Settlement
+from verdigris.turns.test import Tested
 
 KEPT_TOKENS = 8_000
 """How much of the newest messages a compaction keeps."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, UserError
 from verdigris.core.state import Phase
@@ -25,6 +24,8 @@ from verdigris.drivers.code.conversation import (
 )
 from verdigris.drivers.code.outcome import Account, End, SessionResult, conclude, read_account
 from verdigris.drivers.code.plan import describe_plan, open_steps
+from verdigris.drivers.code.session_file import SessionFile
+from verdigris.drivers.code.settings import CodeSettings
 from verdigris.drivers.code.tools.dispatch import EDITING, Dispatcher
 from verdigris.drivers.code.tools.law import (
     count_repairs,
@@ -32,6 +33,7 @@ from verdigris.drivers.code.tools.law import (
     refactor_end,
     settle_turn,
 )
+from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench
 from verdigris.drivers.happenings import (
     CallBegan,
     CallMade,
@@ -40,18 +42,13 @@ from verdigris.drivers.happenings import (
     PlanShown,
     ToolCalled,
     TurnJudged,
+    Watcher,
 )
 from verdigris.gates.calls import HookCall, Moment, Reply
 from verdigris.gates.stops import has_restructured, stop
 from verdigris.models.protocol import Message, Model, ModelReply, ToolCall, ToolSpec
 from verdigris.models.tool_calls import arguments_of, cancel_calls
 from verdigris.turns.next_move import following_move
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.session_file import SessionFile
-    from verdigris.drivers.code.settings import CodeSettings
-    from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench
-    from verdigris.drivers.happenings import Watcher
 
 ROLE = "agent"
 STOPS = 4

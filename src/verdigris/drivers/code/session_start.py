@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.agents import INSTRUCTIONS
@@ -36,7 +35,16 @@ from verdigris.drivers.code.tools.dispatch import SYSTEM, Dispatcher, is_patchin
 from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.workbench import CLIENT, Jobs, Workbench, jobs_folder
 from verdigris.drivers.edits import describe_tools
-from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
+from verdigris.drivers.happenings import (
+    Delayed,
+    ModelWrote,
+    Noted,
+    SessionBegan,
+    SessionEnded,
+    Watcher,
+    scrub_events,
+)
+from verdigris.models.protocol import Model
 from verdigris.models.role_models import RoleModels
 from verdigris.models.roles.context import as_text
 from verdigris.setup.doctor_checks import DoctorFinding
@@ -47,10 +55,6 @@ from verdigris.turns import refactor
 from verdigris.turns.baseline import known_baseline
 from verdigris.turns.completion import begin_session as start_session
 from verdigris.turns.next_move import following_move
-
-if TYPE_CHECKING:
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.protocol import Model
 
 _OFFER = (
     "there are no tests here: the model is told to write tests of the present behaviour before it changes "

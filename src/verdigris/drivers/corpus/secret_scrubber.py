@@ -7,16 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import replace, value
 from verdigris.drivers.corpus.contents import CorpusContents, temporary_folder
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.session_source import Spoken, Trajectory
-    from verdigris.drivers.corpus.triple import Triple
-    from verdigris.models.protocol import Message
+from verdigris.drivers.corpus.session_source import Spoken, Trajectory
+from verdigris.drivers.corpus.triple import Triple
+from verdigris.models.protocol import Message
 
 _UNUSED = frozenset({"Hex High Entropy String", "Public IP (ipv4)"})
 """Quoted hashes are what tests of hashes expect, and a public address is public."""

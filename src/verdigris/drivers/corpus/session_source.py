@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
+from verdigris.core.records import Record
+from verdigris.core.state import WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.drivers.code.session_file import (
     FOLDER,
@@ -20,19 +21,15 @@ from verdigris.drivers.code.session_file import (
     ModelChosen,
     Opened,
     Said,
+    SessionEntry,
     Tasked,
     read_entries,
 )
 from verdigris.drivers.code.tools.dispatch import tools_for
 from verdigris.drivers.corpus.triple import Author, LeftOut, Triple
+from verdigris.models.protocol import Message, ToolSpec, Usage
 from verdigris.storage.durable_files import TDD_FOLDER
-
-if TYPE_CHECKING:
-    from verdigris.core.records import Record
-    from verdigris.core.state import WorktreeState
-    from verdigris.drivers.code.session_file import SessionEntry
-    from verdigris.models.protocol import Message, ToolSpec, Usage
-    from verdigris.storage.repository import Repository
+from verdigris.storage.repository import Repository
 
 CLIENT = "code"
 

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError, VerdigrisError
 from verdigris.core.events import Accepted, OracleFrozen, Settled, SuiteRun, TestRun, decode
@@ -24,7 +23,15 @@ from verdigris.core.value import replace, value
 from verdigris.drivers.audit.red_runs import lay_tests
 from verdigris.drivers.audit.report import AuditOutcome, AuditReport, RedTest, UnitReport, read_report
 from verdigris.drivers.audit.tree_runs.configuration import UnitConfiguration, configure
-from verdigris.drivers.corpus.contents import ORACLE, CorpusContents, NoTripleMade, patches_against
+from verdigris.drivers.corpus.contents import (
+    ORACLE,
+    CorpusContents,
+    NoTripleMade,
+    RepositoryName,
+    TreeObjects,
+    patches_against,
+)
+from verdigris.drivers.corpus.session_source import Sessions
 from verdigris.drivers.corpus.triple import (
     Author,
     LeftOut,
@@ -39,12 +46,7 @@ from verdigris.execution.test_selection import stack_of
 from verdigris.languages.registry import holds_tests
 from verdigris.storage.log.files import LOG
 from verdigris.storage.project import open_log
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.contents import RepositoryName, TreeObjects
-    from verdigris.drivers.corpus.session_source import Sessions
-    from verdigris.storage.repository import Repository
-
+from verdigris.storage.repository import Repository
 
 _NOT_LIVE = "not shown to be live: "
 _NOT_TRIED = "liveness not tried"

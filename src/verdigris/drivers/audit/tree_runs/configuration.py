@@ -12,7 +12,6 @@ import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.languages import facts_of_manifest
@@ -21,6 +20,7 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import replace, value
 from verdigris.drivers.answer_keys import answer_key
+from verdigris.drivers.audit.tree_runs.folder import AuditFolder
 from verdigris.drivers.private_worktree import link_shared
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
@@ -29,11 +29,7 @@ from verdigris.storage.config import load
 from verdigris.storage.config.stacks import layouts
 from verdigris.storage.git import null_split, users_git
 from verdigris.storage.project import CONFIG, Project
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-    from verdigris.storage.snapshots.workspace import Workspace
-
+from verdigris.storage.snapshots.workspace import Workspace
 
 _LINK = "160000"
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n")

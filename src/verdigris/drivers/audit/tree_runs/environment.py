@@ -10,23 +10,19 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing, UserError, VerdigrisError
+from verdigris.core.settings import Stack
 from verdigris.core.value import field, replace, value
 from verdigris.drivers.answer_keys import key_of
+from verdigris.drivers.audit.tree_runs.folder import AuditFolder
+from verdigris.drivers.audit.units import Unit
 from verdigris.execution.process import Command, run
 from verdigris.execution.rooms import RoomEquipment, possible, room
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.lock import hold_lock
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import Stack
-    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-    from verdigris.drivers.audit.units import Unit
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 PRESENT = "present"
 UV, LOCK = "uv", "lock"

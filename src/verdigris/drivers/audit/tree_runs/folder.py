@@ -9,17 +9,14 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from verdigris.core.errors import StorageError
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status, TestReport, TestUse
 from verdigris.core.reuse.facts import RunRecord
 from verdigris.core.value import replace, value
-
-if TYPE_CHECKING:
-    from verdigris.storage.repository import Repository
-
+from verdigris.storage.repository import Repository
 
 DRIVER = "audit"
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import source_roots
 from verdigris.core.errors import HarnessError, TimedOut
 from verdigris.core.paths import Classes, classify
 from verdigris.core.records import to_json
 from verdigris.core.report import RunEnd, Status, TestReport, suite_of
+from verdigris.core.reuse import Rerun
+from verdigris.core.reuse.facts import RunRecord
+from verdigris.core.settings import Settings
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.drivers.answer_keys import answer_key
@@ -22,16 +24,11 @@ from verdigris.drivers.audit.tree_runs.reuse import Doubt, join_records, list_re
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import Project, TreeView
+from verdigris.storage.repository import Repository
 from verdigris.storage.snapshots.workspace import Workspace
 
-if TYPE_CHECKING:
-    from verdigris.core.reuse import Rerun
-    from verdigris.core.reuse.facts import RunRecord
-    from verdigris.core.settings import Settings
-    from verdigris.storage.repository import Repository
-
-    Builder = Callable[[Project], tuple[Project, str]]
-    """Returns the project with another environment, and the key of that."""
+Builder = Callable[[Project], tuple[Project, str]]
+"""Returns the project with another environment, and the key of that."""
 
 _LEAST = 1.0
 _TRIES = 3

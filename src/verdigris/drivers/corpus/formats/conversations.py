@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.formats.rows import json_line
+from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, render_triple
+from verdigris.models.protocol import Message, ToolCall, Usage
 from verdigris.models.request import sent_message, sent_tool
 from verdigris.models.tool_calls import cancel_calls
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.session_source import Spoken, Trajectory
-    from verdigris.models.protocol import Message, ToolCall, Usage
-
 
 CUT_OFF = "(the session ended before this call was answered)"
 NO_TALK = "no conversation of it was recorded; sessions of `tdd code` are"

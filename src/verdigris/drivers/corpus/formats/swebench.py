@@ -11,18 +11,23 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.formats.rows import in_splits, json_line, read_lines
-from verdigris.drivers.corpus.triple import SPLITS, LeftOut, parse_triple, render_triple, slug_of
+from verdigris.drivers.corpus.triple import (
+    SPLITS,
+    CommitPatches,
+    LeftOut,
+    Triple,
+    parse_triple,
+    render_triple,
+    slug_of,
+)
+from verdigris.runners.protocol import Harness
 from verdigris.runners.registry import built_in, is_known, kind_of
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.triple import CommitPatches, Triple
-    from verdigris.runners.protocol import Harness
 
 
 def harness_of(runner: str) -> Harness | None:
