@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from verdigris.core.settings import Stack
 from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at_root
-from verdigris.languages.folders import FoundStacks, folders_with, holds_suffix, outermost_of
+from verdigris.languages.folders import Folder, FoundStacks, folders_with, holds_suffix, outermost_of
 from verdigris.languages.protocol import Project
 from verdigris.languages.starter import RequiredTool, Script, Starter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from verdigris.languages.folders import Folder
-
 
 PLACES = Usual(
     tests=any_of(

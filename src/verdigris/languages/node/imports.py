@@ -6,19 +6,13 @@ import json
 import posixpath
 import re
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from verdigris.languages.findings import HeldGroup
+from verdigris.languages.findings import HeldGroup, Importable, Imported, ReadMany
 from verdigris.languages.folders import first_known
 from verdigris.languages.grammar.language import GrammarImports
 from verdigris.languages.grammar.trees import MOST_FILES, closure
 from verdigris.languages.protocol import HeldOut
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from verdigris.languages.findings import Importable, Imported, ReadMany
-
 
 _RELATIVE = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.[^"'\n]*)["']""")
 _NODE_IMPORT = re.compile(rb"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'`]([^"'`\n]+)["'`]""")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from verdigris.core.paths import Detected
 from verdigris.core.settings import Stack
@@ -21,6 +23,7 @@ from verdigris.languages.conventions import (
 )
 from verdigris.languages.folders import (
     PACKAGES_DEPTH,
+    Folder,
     FoundStacks,
     folders_with,
     is_usable_glob,
@@ -31,6 +34,7 @@ from verdigris.languages.folders import (
 )
 from verdigris.languages.protocol import Project
 from verdigris.languages.starter import (
+    FindPython,
     RequiredTool,
     Scaffolder,
     ScaffoldForm,
@@ -39,14 +43,6 @@ from verdigris.languages.starter import (
     StarterTools,
     module_name,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from verdigris.languages.folders import Folder
-    from verdigris.languages.starter import FindPython
-
 
 PLACES = Usual(
     tests=any_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
@@ -12,6 +12,8 @@ from verdigris.drivers.audit.report import BLAMELESS, AuditReport, UnitReport, r
 from verdigris.views.audit.findings import (
     KINDS,
     SEVERITY,
+    Finding,
+    FindingKind,
     blames,
     findings,
     fingerprints,
@@ -19,10 +21,6 @@ from verdigris.views.audit.findings import (
     unit_findings,
 )
 from verdigris.views.lines import make_visible
-
-if TYPE_CHECKING:
-    from verdigris.views.audit.findings import Finding, FindingKind
-
 
 FORMATS = ("table", "json", "markdown", "junit", "github", "sarif", "html")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
@@ -17,6 +16,7 @@ from verdigris.drivers.audit.report import AuditOutcome, AuditReport, LostCheck,
 from verdigris.views.audit.findings import (
     KINDS,
     SEVERITY,
+    Finding,
     count_outcomes,
     name_unit,
     short,
@@ -26,10 +26,6 @@ from verdigris.views.audit.findings import (
     unit_findings,
 )
 from verdigris.views.lines import Line, count_of, make_visible, wrap
-
-if TYPE_CHECKING:
-    from verdigris.views.audit.findings import Finding
-
 
 NARROWEST = 60
 _FILTERS = ("since", "author", "path")
