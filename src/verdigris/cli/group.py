@@ -99,11 +99,16 @@ def help_command(topic: str | None) -> int:
     pages = _pages()
     if topic is None:
         sys.stdout.write(f"{overview()}\nPages (`tdd help PAGE`):\n")
-        sys.stdout.writelines(f"  {name:<18}{_title(path)}\n" for name, path in pages.items())
+        titles = {
+            name: path.read_text("utf-8").partition("\n")[0].lstrip("# ") for name, path in pages.items()
+        }
+        sys.stdout.writelines(f"  {name:<18}{title}\n" for name, title in titles.items())
     elif topic in pages:
         sys.stdout.write(pages[topic].read_text("utf-8"))
     elif topic in COMMANDS:
-        _show_command(topic)
+        asked = load_command(topic)
+        with click.Context(asked, info_name=f"tdd {topic}", help_option_names=["-h", "--help"]) as context:
+            sys.stdout.write(asked.get_help(context) + "\n")
     else:
         raise UserError(f"there is no page {topic!r}.", hint=f"`tdd help` lists them: {', '.join(pages)}")
     return 0
@@ -114,17 +119,6 @@ def _pages() -> dict[str, Path]:
     package = Path(verdigris.__file__).parent
     folder = next(f for f in (package / "docs", package.parents[1] / "docs") if f.is_dir())
     return {path.stem: path for path in sorted(folder.glob("*.md"))}
-
-
-def _title(path: Path) -> str:
-    with path.open(encoding="utf-8") as page:
-        return page.readline().lstrip("# ").rstrip()
-
-
-def _show_command(name: str) -> None:
-    asked = load_command(name)
-    with click.Context(asked, info_name=f"tdd {name}", help_option_names=["-h", "--help"]) as context:
-        sys.stdout.write(asked.get_help(context) + "\n")
 
 
 WHERE = {
@@ -167,14 +161,10 @@ complete -o bashdefault -o default -F _tdd_completion tdd
 @click.argument("shell", type=click.Choice(sorted(WHERE)))
 def completion_command(shell: str) -> int:
     """Print the completion script of SHELL, and say where to put it."""
-    click.echo(f"# {WHERE[shell]}")
-    click.echo(_BASH.strip() if shell == "bash" else _clicks_own(shell))
-    return 0
-
-
-def _clicks_own(shell: str) -> str:
     from click.shell_completion import get_completion_class
 
-    found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 - the choices are click's own shells
-    return found(tdd, {}, "tdd", "_TDD_COMPLETE").source()
+    clicks_own = get_completion_class(shell)
+    assert clicks_own is not None  # noqa: S101 - the choices are click's own shells
+    click.echo(f"# {WHERE[shell]}")
+    click.echo(_BASH.strip() if shell == "bash" else clicks_own(tdd, {}, "tdd", "_TDD_COMPLETE").source())
+    return 0

@@ -99,14 +99,14 @@ def _source_line(opened: Project, place: Place) -> str:
 
 
 def need_lines(needs: Sequence[Need]) -> list[Line]:
-    return [Line(f"  {make_visible(_describe_need(need))}", "yellow") for need in needs]
-
-
-def _describe_need(need: Need) -> str:
     from verdigris.core.confinement.needs import write_keys
 
-    (setting,) = write_keys((need,))
-    return f"the run may lack something: a person may set `{setting}` in tdd.yaml ({need.why})"
+    lines = []
+    for need in needs:
+        (setting,) = write_keys((need,))
+        text = f"the run may lack something: a person may set `{setting}` in tdd.yaml ({need.why})"
+        lines.append(Line(f"  {make_visible(text)}", "yellow"))
+    return lines
 
 
 def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
@@ -169,6 +169,7 @@ MOST_FILES = 5
 MOST_FRAMES = 5
 """Shown from each end of a traceback."""
 Source: TypeAlias = Callable[["Place"], str]
+_KNOWN = "known failures, which were there before this change; only a claim that names one takes it:"
 _DOTS: dict[Status, Dot] = {Status.PASS: "green", Status.SKIP: "yellow"}
 _WORDS = {Status.PASS: "passed", Status.FAIL: "failed", Status.ERROR: "with errors", Status.SKIP: "skipped"}
 
@@ -190,12 +191,11 @@ def report_lines(
         found += _uncollected_lines(tested.uncollected)
         found += offer_stubs(tested.stubs)
         found += need_lines(tested.needs)
-        found += _characterization_lines(tested.characterized)
+        if pins := len(tested.characterized):
+            pinned = f"{count_of(pins, 'characterization test')}, passing at once on source as it was"
+            found.append(Line(f"  recorded: {pinned}"))
         found += _ended_turn_lines(tested.given_up)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
-
-
-_KNOWN = "known failures, which were there before this change; only a claim that names one takes it:"
 
 
 def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
@@ -205,13 +205,6 @@ def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
         names = ", ".join(paths[:MOST_FILES])
         found.append(Line(f"  {runner} collects no test of {names}{more}: {kind_of(runner).takes}", "yellow"))
     return found
-
-
-def _characterization_lines(tests: tuple[str, ...]) -> list[Line]:
-    if not tests:
-        return []
-    said = f"recorded: {count_of(len(tests), 'characterization test')}, passing at once on source as it was"
-    return [Line(f"  {said}")]
 
 
 def _ended_turn_lines(ended: LayingAside | None) -> list[Line]:
@@ -226,12 +219,14 @@ def _ended_turn_lines(ended: LayingAside | None) -> list[Line]:
 def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:
     if run.status is Status.PASS:
         return []
-    head = Line(f"{run.status} {run.test_id}{_worth(run)}", _DOTS.get(run.status, "red"))
+    worth = "" if run.red is None else "  broken by this edit" if run.red == BROKEN else f"  red: {run.red}"
+    head = Line(f"{run.status} {run.test_id}{worth}", _DOTS.get(run.status, "red"))
     place = f" ({run.place})" if run.place else ""
     detail = [Line(f"    {run.failure}{place}")] if run.failure else []
     if result is not None and result.failure is not None:
-        stubbed = STUB_MARK in result.failure.message
-        detail = [*_traceback(result.failure, source), *([] if stubbed else _output_lines(result))]
+        detail = _traceback(result.failure, source)
+        if result.output.strip() and STUB_MARK not in result.failure.message:
+            detail += [Line("    output:"), *block(result.output, most=MOST_OUTPUT)]
     if run.red is None or run.red == VALID:
         return [head, *detail]
     if run.red == BROKEN:
@@ -253,18 +248,6 @@ def _traceback(failure: Failure, source: Source) -> list[Line]:
     # What follows a stub's own words is the backtrace of its panic.
     more = [] if STUB_MARK in first else rest[:MOST_OUTPUT]
     return found + [Line(f"      {line.expandtabs()}") for line in more]
-
-
-def _output_lines(result: TestResult) -> list[Line]:
-    if not result.output.strip():
-        return []
-    return [Line("    output:"), *block(result.output, most=MOST_OUTPUT)]
-
-
-def _worth(run: TestRun) -> str:
-    if run.red is None:
-        return ""
-    return "  broken by this edit" if run.red == BROKEN else f"  red: {run.red}"
 
 
 def _unfinished_lines(report: TestReport, hindrance: Hindrance | None) -> list[Line]:

@@ -179,15 +179,16 @@ def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Li
     found += [Line(f"  {JUDGED_BEFORE}")] if settlement.known else []
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
-    found += _aside(settlement.aside) or _tries(settlement)
+    if aside := settlement.aside:
+        found.append(Line(f"  your edits are set aside as {aside}: claim again, then `tdd restore {aside}`"))
+    elif settlement.strikes:
+        found += _tries(settlement)
     found.append(Line(f"next: {settlement.next}"))
     return [*found, Line(settlement.footer)] if for_model else found
 
 
 def _tries(settlement: Settlement) -> list[Line]:
     """After a first strike: how many are left, what comes then, and the way out."""
-    if not settlement.strikes:
-        return []
     left = settlement.limit - settlement.strikes
     when = "after the next one" if left == 1 else f"after {left} more"
     return [
@@ -227,12 +228,6 @@ def _verdict(verdict: Verdict, accepted: Sequence[str] = ()) -> list[Line]:
         *(Line(f"  {reason}") for reason in verdict.reasons),
         *(Line(f"  concern: {concern}") for concern in verdict.concerns),
     ]
-
-
-def _aside(aside: str | None) -> list[Line]:
-    if not aside:
-        return []
-    return [Line(f"  your edits are set aside as {aside}: claim again, then `tdd restore {aside}`")]
 
 
 def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, str]]:

@@ -152,7 +152,8 @@ def displaced_command(path: str | None, *, as_json: bool) -> int:
     name = None if path is None else canonical(opened.root, path, cwd=here()).path or path
     if as_json or name is None:
         found = tuple(list_displaced_files(opened, name))
-        return show_result(found, displaced_lines, displaced_document, as_json=as_json)
+        rows = [{"path": k.path, "blob": k.blob, "event": k.seq, "ts": k.ts} for k in found]
+        return show_result(found, displaced_lines, lambda _: {"displaced": rows}, as_json=as_json)
     newest = next(list_displaced_files(opened, name), None)
     data = None if newest is None else opened.workspace.blob_bytes(newest.blob)
     if data is None:
@@ -165,10 +166,6 @@ def displaced_lines(found: Sequence[Kept]) -> list[Line]:
     if not found:
         return [Line("Verdigris has overwritten nothing")]
     return [Line(f"{time_of(each.ts)}  {each.blob[:12]}  {each.path}") for each in found]
-
-
-def displaced_document(found: Sequence[Kept]) -> dict[str, Any]:
-    return {"displaced": [{"path": k.path, "blob": k.blob, "event": k.seq, "ts": k.ts} for k in found]}
 
 
 @click.command("test-bug", options_metavar="")

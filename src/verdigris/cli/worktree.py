@@ -77,7 +77,9 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
     if pins := state.characterized:
         yield Line(f"{count_of(len(pins), 'characterization test')}: they passed at once on source as it was")
     for laid in state.aside.values():
-        back = BACK_AT_CLAIM if laid.back_at_claim else _way_back(state, laid.id)
+        # In red a claim comes first, since a restore would be an edit before a red.
+        first = "claim a red, then " if state.phase is Phase.RED else ""
+        back = BACK_AT_CLAIM if laid.back_at_claim else f"{first}`tdd restore {laid.id}`"
         yield Line(f"set aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
     for bug in state.test_bugs.values():
         yield Line(f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}")
@@ -90,13 +92,6 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
     for note in survey.notes:
         yield Line(f"note: {note}")
     yield Line(f"next: {survey.next}")
-
-
-def _way_back(state: WorktreeState, aside: str) -> str:
-    """In red a claim comes first, since a restore would be an edit before a red."""
-    return (
-        f"claim a red, then `tdd restore {aside}`" if state.phase is Phase.RED else f"`tdd restore {aside}`"
-    )
 
 
 def _detail(state: WorktreeState) -> str:
@@ -135,7 +130,14 @@ def survey_document(survey: Survey) -> dict[str, Any]:
     state = survey.state
     return {
         "phase": state.phase.value,
-        "reds": [_red_data(red) for red in state.reds.values()],
+        "reds": [
+            {
+                "id": red.test_id,
+                "red": red.why,
+                **pick(red, "native_id", "status", "known", "failure", "place"),
+            }
+            for red in state.reds.values()
+        ],
         "claims": [_claim_data(state, claim) for claim in state.claims.values()],
         "violations": list(state.violations),
         "next": survey.next,
@@ -155,14 +157,6 @@ def _refactor_data(refactor: Refactor | None) -> dict[str, Any] | None:
     refused = refactor.refused
     verdict = {"verdict": refused.verdict, "reasons": list(refused.reasons)} if refused else {"verdict": None}
     return {**verdict, "uncovered": refactor.uncovered}
-
-
-def _red_data(red: Red) -> dict[str, Any]:
-    return {
-        "id": red.test_id,
-        "red": red.why,
-        **pick(red, "native_id", "status", "known", "failure", "place"),
-    }
 
 
 def _claim_data(state: WorktreeState, claim: Claim) -> dict[str, Any]:

@@ -86,9 +86,9 @@ def _judge_difference(project: Project, outside: TestReport, inside: TestReport)
         return DoctorFinding("room", "warn", what, f"`{outside.command}` shows why", _last_lines(outside))
     differing = differences(outside, inside)
     if not differing and inside.ended is RunEnd.FINISHED:
-        return DoctorFinding(
-            "room", "ok", f"in the room as outside it: {_count_ends(len(outside.results))} the same"
-        )
+        count = len(outside.results)
+        same = "1 test ends" if count == 1 else f"{count} tests end"
+        return DoctorFinding("room", "ok", f"in the room as outside it: {same} the same")
     settings = project.settings
     lacking = needs(
         only(inside, differing),
@@ -120,10 +120,6 @@ def _list_differences(differing: tuple[RoomDifference, ...]) -> tuple[str, ...]:
 
 def _last_lines(report: TestReport) -> tuple[str, ...]:
     return tuple(report.tail.strip().splitlines()[-MOST:])
-
-
-def _count_ends(number: int) -> str:
-    return "1 test ends" if number == 1 else f"{number} tests end"
 
 
 OLDEST_GIT = (2, 34)

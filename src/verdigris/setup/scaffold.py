@@ -78,6 +78,10 @@ def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | N
     configured = os.path.lexists(root / CONFIG)
     content = render(Settings(stacks=chosen.stacks), found.path)
     ours = configured and _is(root / CONFIG, content)
+    notes = chosen.notes
+    if configured and load_machine(root).kata != found.path:
+        told = f"`machine: {{kata_description: {found.path}}}`"
+        notes = (*notes, f"tdd.yaml names another kata; for this one: {told}")
     return Scaffold(
         root,
         not has_repository,
@@ -90,7 +94,7 @@ def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | N
         found.path,
         kata is not None,
         chosen.before,
-        (*chosen.notes, *(_note_other_kata(root, found) if configured else ())),
+        notes,
     )
 
 
@@ -210,12 +214,6 @@ def _is(path: Path, text: str) -> bool:
         return False
 
 
-def _note_other_kata(root: Path, kata: Kata) -> tuple[str, ...]:
-    if load_machine(root).kata == kata.path:
-        return ()
-    return (f"tdd.yaml names another kata; for this one: `machine: {{kata_description: {kata.path}}}`",)
-
-
 USUAL = "kata.md"
 PLACEHOLDER = """\
 <!--
@@ -255,7 +253,7 @@ def read_kata(given: str, cwd: Path, root: Path) -> Kata:
     if inside is not None:
         return Kata(inside, text, copied=False)
     there = root / USUAL
-    if os.path.lexists(there) and not _has_text(there, text):
+    if os.path.lexists(there) and not (_is(there, text) or _is(there, f"\ufeff{text}")):
         raise UserError(
             f"{USUAL} is there already, and it is another text than {given}.",
             hint=f"`tdd init --kata {USUAL}` takes the one that is there; or move it away first",
@@ -303,10 +301,3 @@ def _path_inside(place: Path, root: Path) -> str | None:
     found = where.relative_to(root)
     named = found.as_posix().isprintable()
     return found.as_posix() if named and found.parts[0] != ".git" else None
-
-
-def _has_text(path: Path, text: str) -> bool:
-    try:
-        return read_plain(path).decode("utf-8-sig") == text
-    except (OSError, UnicodeDecodeError):
-        return False

@@ -88,7 +88,8 @@ def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> Sc
     root = scaffold.root
     ours = {*scaffold.files, *scaffold.there, CONFIG, scaffold.kata}
     shown = visible_files(root)
-    changed = _changed_paths(root)
+    status = git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
+    changed = [entry[3:] for entry in status.split("\0") if entry]
     if head(repo).commit is not None or not set(shown) <= ours:
         return ScaffoldResult(done, uncommitted=tuple(path for path in changed if path in ours))
     said = load_machine(root)
@@ -103,11 +104,6 @@ def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> Sc
         return ScaffoldResult(done, commit=head(repo).commit or "")
     git(root, "rm", "--quiet", "--cached", "-r", "--", *shown)
     return ScaffoldResult(done, uncommitted=shown, refused=(added if not added.ok else made).text)
-
-
-def _changed_paths(root: Path) -> tuple[str, ...]:
-    said = git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
-    return tuple(entry[3:] for entry in said.split("\0") if entry)
 
 
 @value

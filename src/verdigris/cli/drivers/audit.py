@@ -170,12 +170,9 @@ class AuditProgress:
         self._done += 1
         made = max(self._done - self._known, 1)
         left = (time.monotonic() - self._began) / made * (self._total - self._done)
-        about = f", about {_duration(left)} left" if self._total > self._done and left >= 1 else ""
+        time_left = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min"  # noqa: PLR2004 - two minutes
+        about = f", about {time_left} left" if self._total > self._done and left >= 1 else ""
         say(f"[{self._done}/{self._total}{about}] {unit.commit.id[:_SHORT]} {unit.outcome}")
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"  # noqa: PLR2004 - two minutes
 
 
 class RangeOrCommand(click.Group):

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from verdigris.cli.context import deny, deny_agent, persons_only, show, show_json, start
-from verdigris.cli.drivers.machine import events_option, record_option, reporting_ends, with_time
+from verdigris.cli.drivers.machine import (
+    events_option,
+    handling_signals,
+    interrupt,
+    record_option,
+    reporting_ends,
+    with_time,
+)
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import value
 
@@ -198,6 +205,7 @@ def _converse_on_screen(options: SessionOptions, begin: Callable[[Session], None
 
 def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     """Takes tasks line by line. Ctrl-C ends the open task, and Ctrl-D or /quit the session."""
+    import readline  # noqa: F401 - gives `input` its line editing and its history
     from threading import Event
 
     from verdigris.drivers.code.commands import Dialogue
@@ -205,7 +213,6 @@ def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     from verdigris.drivers.code.session_start import open_session
     from verdigris.views.lines import make_visible
 
-    import_history()
     left = Event()
     opened = open_session(start(), _make_watcher(as_json=False, attended=True), options, ask_person=_ask)
     with _signals(options.limits.seconds, left.set), opened as session:
@@ -217,11 +224,6 @@ def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
             if answer.ends:
                 break
     return EXIT_CODES[End.INTERRUPTED if left.is_set() else End.DONE]
-
-
-def import_history() -> None:
-    """Loading it gives `input` its line editing and its history."""
-    import readline  # noqa: F401 - see above
 
 
 def _read_line() -> str:
@@ -276,19 +278,16 @@ def _signals(seconds: float, leave: Callable[[], object] = lambda: None) -> Iter
     """Handles SIGTERM, after a call of `leave`, and the end of the time as an interrupt."""
     from verdigris.drivers.code.session import OutOfTime
 
-    def interrupt(*_: object) -> NoReturn:
+    def end(*_: object) -> NoReturn:
         leave()
-        raise KeyboardInterrupt
+        interrupt()
 
     def end_time(*_: object) -> NoReturn:
         raise OutOfTime
 
-    handlers = ((signal.SIGTERM, interrupt), (signal.SIGALRM, end_time))
-    before = [(number, signal.signal(number, handler)) for number, handler in handlers]
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before:
-            signal.signal(number, handler)
+    with handling_signals({signal.SIGTERM: end, signal.SIGALRM: end_time}):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
