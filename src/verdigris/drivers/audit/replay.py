@@ -97,18 +97,16 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
 def _look(project: Project, unit: Unit) -> _Change:
     edits = difference(project, unit.before, unit.after)
     changes = {c.path: c for c in project.workspace.changes(unit.before, unit.after)}
-    oracle = tuple(p for p in edits.oracle if _is_run(project, p) and not is_layout(project, changes[p]))
+    # Specs and switches are part of the oracle, and no run reads them.
+    unread = {PathClass.SPEC, PathClass.SWITCH}
+    run = (path for path in edits.oracle if project.classify(path) not in unread)
+    oracle = tuple(path for path in run if not is_layout(project, changes[path]))
     return _Change(
         edits,
         tuple(c for c in edits.source if not is_layout(project, c)),
         oracle,
         any(_is_tested(project, path) for path in oracle),
     )
-
-
-def _is_run(project: Project, path: str) -> bool:
-    """Specs and switches are part of the oracle, and no run reads them."""
-    return project.classify(path) not in {PathClass.SPEC, PathClass.SWITCH}
 
 
 def _is_tested(project: Project, path: str) -> bool:

@@ -265,6 +265,10 @@ class Auditor:
 def _report_unit(unit: Unit, replayed: Replayed, environment: str, seconds: float) -> UnitReport:
     facts = replayed.facts
     outcome, why = judge_unit(facts)
+    passing: list[str] = []
+    if outcome is AuditOutcome.TEST_DRIVEN:  # only a corpus of them needs these ids, which make a report long
+        reds = {red.id for red in facts.reds}
+        passing += (sys.intern(native) for native in replayed.passing if native not in reds)
     return UnitReport(
         commit=unit.commit,
         before=unit.before,
@@ -281,11 +285,5 @@ def _report_unit(unit: Unit, replayed: Replayed, environment: str, seconds: floa
         environment=environment,
         seconds=seconds,
         paths=replayed.paths,
-        passing=_list_passing(replayed) if outcome is AuditOutcome.TEST_DRIVEN else (),
+        passing=tuple(passing),
     )
-
-
-def _list_passing(replayed: Replayed) -> tuple[str, ...]:
-    """Only a corpus of test-driven changes needs these ids, and they make a report long."""
-    reds = {red.id for red in replayed.facts.reds}
-    return tuple(sys.intern(native) for native in replayed.passing if native not in reds)

@@ -167,16 +167,13 @@ def _squash(git: Git, base: str, head: str) -> tuple[Unit, ...]:
 
 def _refuse_boundary(git: Git, commit: Commit) -> None:
     """A shallow clone shows its last commit as if it had no parent."""
-    if _is_shallow(git) and commit.id in _boundary(git):
+    boundary: list[str] = []
+    if _is_shallow(git):
+        with suppress(OSError):
+            place = _ask(git, "rev-parse", "--git-path", "shallow") or ""
+            boundary = (git.root / place).read_text("ascii").split()
+    if commit.id in boundary:
         raise UserError(f"the parent of {commit.id[:12]} is not in this shallow clone.", hint=_DEEPER)
-
-
-def _boundary(git: Git) -> frozenset[str]:
-    place = _ask(git, "rev-parse", "--git-path", "shallow") or ""
-    try:
-        return frozenset((git.root / place).read_text("ascii").split())
-    except OSError:
-        return frozenset()
 
 
 def _tree(git: Git, commit: str) -> str:

@@ -186,16 +186,12 @@ def describe_footer(judged: Settlement) -> str:
     return in_tools(footer)
 
 
-def _without_edits(judged: Settlement) -> str:
-    """The footer without the edited paths, which the model knows."""
-    footer = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
-    return describe_footer(replace(judged, footer=footer))
-
-
 def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: feedback.Quote) -> str:
     """The footer alone if it is accepted; else the reasons and a short footer."""
     if judged.verdict.accepted:
-        return _without_edits(judged)
+        # The model knows which paths it edited.
+        footer = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
+        return describe_footer(replace(judged, footer=footer))
     closing = f"{JUDGED_BEFORE[:1].upper()}{JUDGED_BEFORE[1:]}." if judged.known else _STAY
     footer = f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
     if judged.aside is not None:

@@ -44,7 +44,7 @@ from verdigris.drivers.happenings import (
     TurnJudged,
     Watcher,
 )
-from verdigris.gates.calls import HookCall, Moment, Reply
+from verdigris.gates.calls import HookCall, Moment
 from verdigris.gates.stops import has_restructured, stop
 from verdigris.models.protocol import Message, Model, ModelReply, ToolCall, ToolSpec
 from verdigris.models.tool_calls import arguments_of, cancel_calls
@@ -299,17 +299,14 @@ class Session:
         sends_back = reply.kind == "send-back" or (project.state().claims and not asks_person)
         if reply.open and sends_back and reply.open != self.open_told and self.stops < STOPS:
             self.stops, self.open_told = self.stops + 1, reply.open
-            return in_tools(reply.text or self._describe_open(reply)), None
+            if reply.text:
+                return in_tools(reply.text), None
+            move = following_move(project, project.state(), session=self.file.name)
+            return in_tools("\n".join(("You are not done:", *reply.open, f"next: {move}"))), None
         if not reply.open and (note := self._tell_open_steps() or self._tell_failed_edit()):
             return note, None
-        return in_tools(reply.note), self._end(summary, reply)
-
-    def _describe_open(self, reply: Reply) -> str:
-        move = following_move(self.bench.project, self.bench.project.state(), session=self.file.name)
-        return "\n".join(("You are not done:", *reply.open, f"next: {move}"))
-
-    def _end(self, summary: str, reply: Reply) -> SessionResult:
-        return conclude(summary, reply, self.account(), tried=self.tried, failed=bool(self.failed_edit))
+        failed = bool(self.failed_edit)
+        return in_tools(reply.note), conclude(summary, reply, self.account(), tried=self.tried, failed=failed)
 
     def account(self) -> Account:
         return read_account(self.bench.project, self.file.record)

@@ -91,7 +91,11 @@ def open_session(
     settings = load_code(project.root)
     _require_law(project)
     limits = options.limits
-    _require_prices(limits, settings)
+    if limits.money and AGENT not in settings.prices:
+        raise UserError(
+            "--max-cost needs prices, and tdd.yaml has none.",
+            hint="llm: {prices: {input: …, cached: …, output: …}}, of a million tokens",
+        )
     if options.resume is not None:
         name = find_session(project.repo, options.resume)
         project = replace(project, actor=Actor("agent", name, CLIENT))
@@ -124,14 +128,6 @@ def open_session(
 
         session.open_model = open_model
         yield session
-
-
-def _require_prices(limits: Limits, settings: CodeSettings) -> None:
-    if limits.money and AGENT not in settings.prices:
-        raise UserError(
-            "--max-cost needs prices, and tdd.yaml has none.",
-            hint="llm: {prices: {input: …, cached: …, output: …}}, of a million tokens",
-        )
 
 
 def _require_law(project: Project) -> None:

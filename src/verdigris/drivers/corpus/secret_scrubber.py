@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import replace, value
 from verdigris.drivers.corpus.contents import CorpusContents, temporary_folder
-from verdigris.drivers.corpus.session_source import Spoken, Trajectory
+from verdigris.drivers.corpus.session_source import Trajectory
 from verdigris.drivers.corpus.triple import Triple
 from verdigris.models.protocol import Message
 
@@ -231,12 +231,9 @@ def _map_trajectory(
         calls = tuple(replace(call, arguments=change(place, call.arguments)) for call in message.calls)
         return replace(message, content=change(place, message.content), calls=calls)
 
-    def scrub_spoken(spoken: Spoken) -> Spoken:
-        return replace(spoken, message=scrub_message(spoken.message))
-
     return replace(
         trajectory,
         prefix=tuple(map(scrub_message, trajectory.prefix)),
-        spoken=tuple(map(scrub_spoken, trajectory.spoken)),
+        spoken=tuple(replace(one, message=scrub_message(one.message)) for one in trajectory.spoken),
         triples=tuple(by_id[t.id] for t in trajectory.triples),
     )

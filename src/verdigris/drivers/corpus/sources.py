@@ -221,7 +221,7 @@ def _triple_of_unit(
             raise NoTripleMade(f"this repository has not the tree {tree}, or not all of it")
     configuration = configure(objects.folder, objects.project.workspace, objects.project.root, unit.after)
     valid = [red for red in unit.reds if red.valid]
-    reds = tuple(map(_proof_of_red, valid))
+    reds = tuple(RedProof(red.id, red.why, red.place, red.message) for red in valid)
     red_tree = _red_tree(objects, configuration, unit, valid)
     natives = [red.native for red in reds]
     commit = report.base if report.squash else next(iter(unit.commit.parents), "")
@@ -274,10 +274,6 @@ def _red_tree(
     if stubbed is None:
         raise StorageError(f"the stubs of {unit.commit.id} do not apply", hint="audit it anew: `--fresh`")
     return stubbed
-
-
-def _proof_of_red(red: RedTest) -> RedProof:
-    return RedProof(red.id, red.why, f"{red.path}:{red.line}" if red.path else "", red.message)
 
 
 def _unit_liveness(report: AuditReport, unit: UnitReport) -> str:

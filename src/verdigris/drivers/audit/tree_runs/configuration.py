@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from verdigris.core.errors import ConfigError, UserError
@@ -160,17 +161,12 @@ def _detect(workspace: Workspace, home: Path, entries: Iterable[Entry]) -> UnitC
                 settings = load(root).settings
             except ConfigError as error:
                 note = f"its tdd.yaml cannot be used, so its tests were detected: {error.message}"
-        settings = settings or _detect_settings(root)
+        if settings is None:
+            settings = Settings()
+            with suppress(UserError):
+                settings = Settings(stacks=detect(root).stacks or (Stack(),))
         classes = compile_classes(settings, layouts(root, settings), usual)
     return UnitConfiguration(_for_audits(settings), classes, note)
-
-
-def _detect_settings(root: Path) -> Settings:
-    try:
-        found = detect(root)
-    except UserError:
-        return Settings()
-    return Settings(stacks=found.stacks or (Stack(),))
 
 
 def _for_audits(settings: Settings) -> Settings:

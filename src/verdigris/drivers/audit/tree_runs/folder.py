@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -114,7 +116,7 @@ class KnownSuites:
         self._held: dict[tuple[str, str], Any] = {}
 
     def suite(self, kind: str, key: str) -> Suite | None:
-        return self._look_up(kind, key, _parse_suite)
+        return self._look_up(kind, key, partial(from_json, Suite))
 
     def keep_suite(self, kind: str, key: str, suite: Suite) -> None:
         self.folder.keep(kind, key, to_json(suite))
@@ -133,11 +135,13 @@ class KnownSuites:
             if self.folder.share(kind, known, same) and (kind, known) in self._held:
                 self._hold((kind, same), self._held[kind, known])
 
-    def _look_up(self, kind: str, key: str, read: Callable[[Any], T | None]) -> T | None:
+    def _look_up(self, kind: str, key: str, read: Callable[[Any], T]) -> T | None:
+        """What is known; None if that is nothing, or damaged."""
         found: T | None = self._held.pop((kind, key), None)
         if found is None:
             data = self.folder.read(kind, key)
-            found = None if data is None else read(data)
+            with suppress(KeyError, TypeError, ValueError, AttributeError):
+                found = None if data is None else read(data)
         if found is not None:
             self._hold((kind, key), found)
         return found
@@ -147,13 +151,6 @@ class KnownSuites:
         self._held[name] = found
         while len(self._held) > _HELD:
             del self._held[next(iter(self._held))]
-
-
-def _parse_suite(data: Any) -> Suite | None:
-    try:
-        return from_json(Suite, data)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
 
 
 def _render_record(record: RunRecord) -> dict[str, Any]:
@@ -170,14 +167,11 @@ def _render_record(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _parse_record(data: Any) -> RunRecord | None:
-    try:
-        return RunRecord(
-            tuple((path, name) for path, name in data["functions"]),
-            tuple(map(tuple, data["sets"])),
-            {i: TestUse(at, tuple(h), tuple(f), bool(u)) for i, at, h, f, u in data["tests"]},
-            data["common"],
-            *(frozenset(data[name]) for name in ("files", "read", "listed")),
-        )
-    except (KeyError, TypeError, ValueError):
-        return None
+def _parse_record(data: Any) -> RunRecord:
+    return RunRecord(
+        tuple((path, name) for path, name in data["functions"]),
+        tuple(map(tuple, data["sets"])),
+        {i: TestUse(at, tuple(h), tuple(f), bool(u)) for i, at, h, f, u in data["tests"]},
+        data["common"],
+        *(frozenset(data[name]) for name in ("files", "read", "listed")),
+    )

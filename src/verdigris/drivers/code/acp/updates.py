@@ -328,17 +328,13 @@ class ConversationReplay:
             case "assistant":
                 if message.content.strip():
                     yield update_agent_message_text(f"{message.content}\n")
-                for call in message.calls:
-                    shown = ShownCall(f"past-{number}-{call.id}", call.name, call.arguments, self.bench)
-                    self.calls[call.id] = shown
+                for sent in message.calls:
+                    shown = ShownCall(f"past-{number}-{sent.id}", sent.name, sent.arguments, self.bench)
+                    self.calls[sent.id] = shown
                     yield shown.start_update()
             case "tool" if message.call_id in self.calls:
-                yield _replay_answer(self.calls.pop(message.call_id), message.content)
-
-
-def _replay_answer(call: ShownCall, text: str) -> schema.ToolCallProgress:
-    """Shows an edit as the model wrote it: the bytes before it are gone."""
-    done = call.end_update(text, well=not text.startswith("denied ["))
-    if text.startswith(WRITTEN):
-        done.content = [*call.proposal(), *(done.content or [])]
-    return done
+                call = self.calls.pop(message.call_id)
+                done = call.end_update(message.content, well=not message.content.startswith("denied ["))
+                if message.content.startswith(WRITTEN):  # the bytes before the edit are gone
+                    done.content = [*call.proposal(), *(done.content or [])]
+                yield done

@@ -89,16 +89,12 @@ def _table(triples: Sequence[Triple]) -> bytes:
     }
     kinds = {name: pyarrow.list_(texts) for name in _LISTS}
     kinds |= {**structs, "reds": pyarrow.list_(structs["reds"]), "scrubbed": flags}
-    names = sorted(_columns())
+    names = sorted(("schema", "split", "fail_to_pass", "pass_to_pass", *defaults(Triple)))
     schema = pyarrow.schema([(name, kinds.get(name, texts)) for name in names])
     table = pyarrow.Table.from_pylist([row_of(triple) for triple in triples], schema=schema)
     written = io.BytesIO()
     parquet.write_table(table, written, compression="zstd")
     return written.getvalue()
-
-
-def _columns() -> tuple[str, ...]:
-    return ("schema", "split", "fail_to_pass", "pass_to_pass", *defaults(Triple))
 
 
 def read_parquet(folder: Path) -> Iterator[Triple]:
