@@ -38,24 +38,18 @@ _CALLS = {
     **dict.fromkeys(("DeepEqual", "Equal", "EqualFold", "Is", "As", "Compare"), 5.0),
     **dict.fromkeys(("Contains", "HasPrefix", "HasSuffix", "MatchString", "Match"), 3.0),
 }
-TESTIFY: dict[str, tuple[str, float]] = {
-    **dict.fromkeys(
-        ("Equal", "EqualValues", "Exactly", "Same", "JSONEq", "YAMLEq", "EqualError", "ErrorIs"), ("==", 5)
-    ),
-    **dict.fromkeys(("Nil", "Empty", "True", "False", "Zero", "EqualExportedValues"), ("is", 5)),
-    **dict.fromkeys(("InDelta", "InEpsilon", "WithinDuration", "InDeltaSlice"), ("near", 4)),
-    **dict.fromkeys(
-        ("ElementsMatch", "ErrorAs", "ErrorContains", "PanicsWithValue", "PanicsWithError"), ("part", 4)
-    ),
-    **dict.fromkeys(
-        ("Contains", "Regexp", "Subset", "Len", "Greater", "Less", "HTTPStatusCode"), ("part", 3)
-    ),
-    **dict.fromkeys(
-        ("NoError", "Error", "Panics", "GreaterOrEqual", "LessOrEqual", "Eventually"), ("ends", 2.5)
-    ),
-    **dict.fromkeys(("IsType", "Implements", "NotPanics"), ("type", 2)),
-    **dict.fromkeys(("NotNil", "NotEmpty", "NotZero", "NotEqual", "NotContains"), ("not", 1.5)),
+_RANKED: dict[tuple[str, float], str] = {
+    ("==", 5): "Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs",
+    ("is", 5): "Nil Empty True False Zero EqualExportedValues",
+    ("near", 4): "InDelta InEpsilon WithinDuration InDeltaSlice",
+    ("part", 4): "ElementsMatch ErrorAs ErrorContains PanicsWithValue PanicsWithError",
+    ("part", 3): "Contains Regexp Subset Len Greater Less HTTPStatusCode",
+    ("ends", 2.5): "NoError Error Panics GreaterOrEqual LessOrEqual Eventually",
+    ("type", 2): "IsType Implements NotPanics",
+    ("not", 1.5): "NotNil NotEmpty NotZero NotEqual NotContains",
 }
+"""The methods of testify by what they assert and how much that is worth."""
+TESTIFY = {name: ranked for ranked, names in _RANKED.items() for name in names.split()}
 _NO_ACTUAL = frozenset(
     {"Equal", "EqualValues", "Exactly", "Same", "JSONEq", "YAMLEq", "IsType", "Implements"}
 )
@@ -77,7 +71,7 @@ def negate_condition(condition: Node, at: At) -> Iterator[Check]:
         yield Check("or", 0.5, spell(condition, at.names))
     elif condition.type == "unary_expression" and operator == "!":
         words = spell(part(condition, "operand"), at.names)
-        yield Check("true", _called_rank(words), words)
+        yield Check("true", max((_CALLS.get(word.text, 1.0) for word in words), default=1.0), words)
     else:
         yield Check("false", 1.5, spell(condition, at.names))
 
@@ -104,10 +98,6 @@ def _number(words: Words) -> float:
         return float("".join(word.text for word in words))
     except ValueError:
         return 1e-6
-
-
-def _called_rank(words: Words) -> float:
-    return max((_CALLS.get(word.text, 1.0) for word in words), default=1.0)
 
 
 def testify(method: str, arguments: list[Node], at: At, *, with_t: bool) -> Check:

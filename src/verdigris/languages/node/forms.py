@@ -204,7 +204,13 @@ def _return_form(function: Node, body: Node) -> Returned | None:
         told = inner[1].strip()
     if told in _NOTHING:
         return None
-    return Returned(_kind(told) if told else _kind_of_constant(body), form)
+    if told:
+        return Returned(_kind(told), form)
+    given = [parts(node)[0] for node in walk(body) if node.type == "return_statement" and parts(node)]
+    constant = given[0] if given else body
+    if constant.type == "parenthesized_expression" and parts(constant):
+        constant = parts(constant)[0]
+    return Returned(_CONSTANTS.get(constant.type, UNTOLD), form)
 
 
 def _kind(told: str) -> str:
@@ -213,14 +219,6 @@ def _kind(told: str) -> str:
     if name.endswith("[]") or name.startswith(("Array<", "ReadonlyArray<", "[")):
         return LIST
     return TABLE if name.startswith(("Record<", "{")) else _TYPES.get(name, UNTOLD)
-
-
-def _kind_of_constant(body: Node) -> str:
-    given = [parts(node)[0] for node in walk(body) if node.type == "return_statement" and parts(node)]
-    found = given[0] if given else body
-    if found.type == "parenthesized_expression" and parts(found):
-        found = parts(found)[0]
-    return _CONSTANTS.get(found.type, UNTOLD)
 
 
 FORMS = AnswerForms(

@@ -178,7 +178,8 @@ def _configured_tests(home: Path) -> tuple[str, ...]:
     for folder, _, names in walk(home, PACKAGES_DEPTH):
         if configured := sorted(_CONFIG & frozenset(names)):
             for text in _texts(home / folder, configured):
-                files |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in _named_files(text))
+                named = (path for words in _SETUP.findall(text) for path in _QUOTED.findall(words))
+                files |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in named)
                 globs |= dict.fromkeys(f"{folder}/{glob}".removeprefix("./") for glob in _test_globs(text))
     loaded = (literal_glob(path) for path in files if _is_ours(home, path))
     return (*loaded, *filter(is_usable_glob, globs))
@@ -207,10 +208,6 @@ def _alternatives(glob: str) -> Iterator[str]:
 def _texts(folder: Path, configured: list[str]) -> Iterator[str]:
     yield json.dumps(manifest(folder).get("jest"))
     yield text_in(folder, *(name for name in configured if name != "package.json"))
-
-
-def _named_files(text: str) -> Iterator[str]:
-    return (path for words in _SETUP.findall(text) for path in _QUOTED.findall(words))
 
 
 def _is_ours(home: Path, path: str) -> bool:

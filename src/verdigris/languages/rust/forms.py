@@ -14,7 +14,7 @@ from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line
 from verdigris.languages.probes import ByteEdit
-from verdigris.languages.rust.tests import attribute_name, attributes_of
+from verdigris.languages.rust.tests import attribute_name, attributes_of, split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,13 +37,7 @@ class RustExpectations(Expectations):
         tree = first(parts(node), "token_tree")
         if tree is None or text_of_node(part(node, "macro")) not in _EQUAL:
             return
-        sides: list[list[Node]] = [[]]
-        for child in tree.children[1:-1]:
-            if child.type == ",":
-                sides.append([])
-            elif child.type not in COMMENTS:
-                sides[-1].append(child)
-        yield from (side for side in reversed(sides[:_SIDES]) if side)
+        yield from reversed(split_tokens(tree)[:_SIDES])
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
         """Finds the column in `for (a, b) in [(1, 2), …]`."""

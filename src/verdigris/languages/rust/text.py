@@ -80,7 +80,10 @@ def tokens(data: bytes) -> Iterator[RustToken]:
             case "block":
                 end = _comment_end(data, at)
             case "raw" | "hashes":
-                kind, end = "raw", _raw_end(data, end, found["hashes"])
+                closing = b'"' + found["hashes"]
+                kind, end = "raw", data.find(closing, end) + len(closing)
+                if end < len(closing):
+                    raise Unreadable
             case "open":
                 raise Unreadable
         if kind != "space":
@@ -95,13 +98,6 @@ def _comment_end(data: bytes, at: int) -> int:
         if depth == 0:
             return edge.end()
     raise Unreadable
-
-
-def _raw_end(data: bytes, at: int, hashes: bytes) -> int:
-    end = data.find(b'"' + hashes, at)
-    if end < 0:
-        raise Unreadable
-    return end + 1 + len(hashes)
 
 
 def canonical(text: bytes) -> bytes:
@@ -233,25 +229,17 @@ def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]
     for module in _MOD.findall(text):
         tried = (f"{at}/{module}{end}" for at in (own, folder) for end in (".rs", "/mod.rs"))
         yield from first_known((posixpath.normpath(each) for each in tried), files)
-    source = _crate_source(folder, files)
+    crate = folder
+    while crate and f"{crate}/Cargo.toml" not in files:
+        crate = posixpath.dirname(crate)
+    source = posixpath.join(crate, "src")
     for use in _USE.findall(text):
         top, *parts = use.split("::")
         if top in _LIBRARIES:
             continue
         if top != "super":
             yield from first_known((f"{source}/lib.rs", f"{source}/main.rs"), files)
-        yield from _files_of_path(folder if top == "super" else source, parts, files)
-
-
-def _files_of_path(at: str, parts: list[str], files: frozenset[str]) -> Iterator[str]:
-    for part in parts:
-        at = posixpath.join(at, part)
-        yield from first_known((f"{at}.rs", f"{at}/mod.rs"), files)
-
-
-def _crate_source(folder: str, files: frozenset[str]) -> str:
-    """The `src` folder of the file's crate."""
-    at = folder
-    while at and f"{at}/Cargo.toml" not in files:
-        at = posixpath.dirname(at)
-    return posixpath.join(at, "src")
+        at = folder if top == "super" else source
+        for part in parts:
+            at = posixpath.join(at, part)
+            yield from first_known((f"{at}.rs", f"{at}/mod.rs"), files)
