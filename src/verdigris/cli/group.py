@@ -129,32 +129,7 @@ WHERE = {
 # click's own script for bash shows either paths or words, and breaks at the `::` of a test id, because bash
 # takes a colon for the end of a word. So the word is read from the line, and bash is given only what follows
 # the last colon.
-_BASH = r"""
-_tdd_completion() {
-    local line=${COMP_LINE:0:COMP_POINT} colon= type value words
-    local cur=${line##*[[:space:]]}
-    read -ra words <<< "$line"
-    local cword=${#words[@]}
-    [[ -n $cur ]] && ((cword--))
-    [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]] && colon=${cur%"${cur##*:}"}
-    COMPREPLY=()
-    while IFS=, read -r type value; do
-        if [[ $type == plain ]]; then
-            printf -v value %q "$value"
-            COMPREPLY+=("${value#"$colon"}")
-        elif [[ $type == file || $type == dir ]]; then
-            while IFS= read -r value; do
-                if [[ -d $value ]]; then
-                    value+=/
-                    compopt -o nospace
-                fi
-                COMPREPLY+=("$value")
-            done < <(compgen -f -- "$cur")
-        fi
-    done < <(COMP_WORDS=$line COMP_CWORD=$cword _TDD_COMPLETE=bash_complete "$1")
-}
-complete -o bashdefault -o default -F _tdd_completion tdd
-"""
+_BASH = Path(__file__).with_name("completion.bash")
 
 
 @click.command("completion")
@@ -166,5 +141,9 @@ def completion_command(shell: str) -> int:
     clicks_own = get_completion_class(shell)
     assert clicks_own is not None  # noqa: S101 - the choices are click's own shells
     click.echo(f"# {WHERE[shell]}")
-    click.echo(_BASH.strip() if shell == "bash" else clicks_own(tdd, {}, "tdd", "_TDD_COMPLETE").source())
+    click.echo(
+        _BASH.read_text("utf-8").rstrip()
+        if shell == "bash"
+        else clicks_own(tdd, {}, "tdd", "_TDD_COMPLETE").source()
+    )
     return 0

@@ -215,20 +215,7 @@ def _is(path: Path, text: str) -> bool:
 
 
 USUAL = "kata.md"
-PLACEHOLDER = """\
-<!--
-Describe here what is to be built, in your own words, and delete this comment: as long as there is nothing
-else, there is no kata. A title, one sentence that says what it is for, then the rules from the simplest to
-the hardest, each with an example:
-
-# String Calculator
-
-A function `add` takes a string of numbers and returns their sum.
-
-- an empty string is 0
-- one number is its own value: "7" is 7
--->
-"""
+_PLACEHOLDER = Path(__file__).with_name("kata.md")
 _MOST = 1_000_000
 
 
@@ -242,7 +229,7 @@ class Kata:
 
 
 def placeholder() -> Kata:
-    return Kata(USUAL, PLACEHOLDER, copied=True)
+    return Kata(USUAL, _PLACEHOLDER.read_text("utf-8"), copied=True)
 
 
 def read_kata(given: str, cwd: Path, root: Path) -> Kata:
