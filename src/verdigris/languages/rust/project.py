@@ -127,12 +127,12 @@ _MISSING = "install Rust (rustup brings cargo, clippy and rustfmt)"
 
 
 def _form(name: str, title: str) -> ScaffoldForm:
-    paths = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "tests/smoke.rs")
-    texts = read_texts(_TEXTS)
+    paths = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "src/lib.rs", "tests/smoke.rs")
+    texts = read_texts(_TEXTS) | {"src/lib.rs": f"//! {title}.\n"}
     files = {
         path: texts[path].replace("{name}", name).replace("{module}", module_name(name)) for path in paths
     }
-    return ScaffoldForm("Cargo.toml", {**files, "src/lib.rs": f"//! {title}.\n"}, ("/target",))
+    return ScaffoldForm("Cargo.toml", files, ("/target",))
 
 
 def _equipment(_root: Path, _find_python: FindPython) -> StarterTools:
