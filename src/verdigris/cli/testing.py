@@ -22,7 +22,7 @@ from verdigris.views.lines import Dot, Line, block, count_of, make_visible
 
 if TYPE_CHECKING:
     from verdigris.core.confinement.needs import Need
-    from verdigris.core.events import LayingAside, TestRun
+    from verdigris.core.events import TestRun
     from verdigris.core.suite_health import Hindrance
     from verdigris.languages.stubs import Stub
     from verdigris.turns.stub import Stubbed
@@ -75,7 +75,8 @@ def stub_and_run(word: str, *, as_json: bool) -> int:
     if isinstance(stubbed, Deny) or not stubbed.stubs:
         return show_result(stubbed, no_stub_lines, stub_document, as_json=as_json)
     document = partial(stub_document, stubbed)
-    return run_after(opened, [word], stub_lines(stubbed), document, as_json=as_json)
+    written = Line(f"wrote {count_of(len(stubbed.stubs), 'stub file')}", "yellow")
+    return run_after(opened, [word], [written, *_texts(stubbed.stubs)], document, as_json=as_json)
 
 
 def run_after(
@@ -113,15 +114,6 @@ def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
     return [pick(need, "key", "value", "why") for need in needs]
 
 
-def offer_stubs(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
-    """Offers stubs below a run that failed because declarations are missing."""
-    found: list[Line] = []
-    for test, needed in stubs.items():
-        found.append(Line(f"{test} needs declarations: `tdd stub {shell_words(test)}` writes these stubs"))
-        found += _texts(needed)
-    return found
-
-
 def no_stub_lines(done: Stubbed) -> list[Line]:
     return [
         Line(
@@ -134,11 +126,6 @@ def no_stub_lines(done: Stubbed) -> list[Line]:
         ),
         Line(f"next: {done.next}"),
     ]
-
-
-def stub_lines(done: Stubbed) -> list[Line]:
-    count = len(done.stubs)
-    return [Line(f"wrote {count_of(count, 'stub file')}", "yellow"), *_texts(done.stubs)]
 
 
 def _texts(stubs: Iterable[Stub]) -> list[Line]:
@@ -189,12 +176,17 @@ def report_lines(
         found += _unfinished_lines(tested.report, tested.hindrance) if tested.report else []
         found += _about_the_run(tested.report) if tested.report else []
         found += _uncollected_lines(tested.uncollected)
-        found += offer_stubs(tested.stubs)
+        for test, needed in tested.stubs.items():
+            way = f"`tdd stub {shell_words(test)}` writes these stubs"
+            found += [Line(f"{test} needs declarations: {way}"), *_texts(needed)]
         found += need_lines(tested.needs)
         if pins := len(tested.characterized):
             pinned = f"{count_of(pins, 'characterization test')}, passing at once on source as it was"
             found.append(Line(f"  recorded: {pinned}"))
-        found += _ended_turn_lines(tested.given_up)
+        if (ended := tested.given_up) is not None:
+            found.append(Line("the turn ended: no claimed test is red on the new baseline"))
+            kept = f"its edits are set aside as {ended.aside}; `tdd restore {ended.aside}` brings them back"
+            found += [Line(f"  {kept} after a claim")] if ended.paths else []
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
 
@@ -205,15 +197,6 @@ def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
         names = ", ".join(paths[:MOST_FILES])
         found.append(Line(f"  {runner} collects no test of {names}{more}: {kind_of(runner).takes}", "yellow"))
     return found
-
-
-def _ended_turn_lines(ended: LayingAside | None) -> list[Line]:
-    if ended is None:
-        return []
-    aside = ended.aside
-    kept = f"its edits are set aside as {aside}; `tdd restore {aside}` brings them back after a claim"
-    lines = [Line("the turn ended: no claimed test is red on the new baseline")]
-    return [*lines, Line(f"  {kept}")] if ended.paths else lines
 
 
 def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:
@@ -309,7 +292,16 @@ def _summary(tested: Tested) -> str:
 
 def report_document(tested: Tested) -> dict[str, Any]:
     report = tested.report
-    runs = [_as_data(run, cached=report is None) for run in tested.tests]
+    names = ("status", "red", "native_id", "failure", "place", "known", "duration_ms")
+    runs = [
+        {
+            "id": run.test_id,
+            "id_source": run.test_id_source,
+            **pick(run, *names),
+            "cached": report is None,
+        }
+        for run in tested.tests
+    ]
     return {
         "tests": [*runs, *(_error_as_data(error) for error in (report.errors if report else ()))],
         "command": report.command if report else tested.tests[0].command,
@@ -336,13 +328,4 @@ def _error_as_data(error: CollectError) -> dict[str, Any]:
         "known": False,
         "duration_ms": 0,
         "cached": False,
-    }
-
-
-def _as_data(run: TestRun, *, cached: bool) -> dict[str, Any]:
-    return {
-        "id": run.test_id,
-        "id_source": run.test_id_source,
-        **pick(run, "status", "red", "native_id", "failure", "place", "known", "duration_ms"),
-        "cached": cached,
     }

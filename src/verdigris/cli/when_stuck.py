@@ -176,27 +176,21 @@ def test_bug_command(words: tuple[str, ...]) -> int:
     The next claim, whose red is proven without them, brings them back. The report excuses a revision
     of the one test at that line; it ends when a run sees that test pass, revised or gone, or by `close ID`.
     """
-    from verdigris.turns.test_bug import report_bug
+    from verdigris.turns.test_bug import close_bug, report_bug
 
     if words[:1] == ("close",):
-        return _close(words[1:])
+        if len(words) != 2:  # noqa: PLR2004 - `close` and the report
+            raise click.UsageError("name one open test-bug: tdd test-bug close b1")
+        opened = project()
+        became = close_bug(opened, words[1])
+        show([Line(f"test-bug {words[1]} closed: {became}"), Line(f"next: {next_here(opened)}")])
+        return 0
     *places, why = words or ("",)
     if not places:
         raise click.UsageError('it needs a place and a reason: tdd test-bug tests/test_x.py:12 "why"')
     opened = project()
     answer = report_bug(opened, places, why, cwd=here())
     return show_result(answer, lambda reported: reported_lines(reported, next_here(opened)))
-
-
-def _close(bugs: tuple[str, ...]) -> int:
-    from verdigris.turns.test_bug import close_bug
-
-    if len(bugs) != 1:
-        raise click.UsageError("name one open test-bug: tdd test-bug close b1")
-    opened = project()
-    became = close_bug(opened, bugs[0])
-    show([Line(f"test-bug {bugs[0]} closed: {became}"), Line(f"next: {next_here(opened)}")])
-    return 0
 
 
 def reported_lines(reported: Reported, following: str) -> list[Line]:

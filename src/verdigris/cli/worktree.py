@@ -18,7 +18,7 @@ from verdigris.cli.context import (
     show_result,
 )
 from verdigris.core.actions import Deny
-from verdigris.core.state import Claim, Phase, Red, Refactor, WorktreeState
+from verdigris.core.state import Claim, Phase, Refactor, WorktreeState
 from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,10 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
         yield _claim(state, claim)
     for red in state.reds.values():
         if red.test_id not in state.claims:
-            yield _describe_red(red)
+            worth = "" if red.valid else f" (not claimable: {red.why})"
+            what = "known failure" if red.known else "red"
+            failure = f"  {red.failure}" if red.failure else ""
+            yield Line(f"{what} {red.test_id}{worth}{failure}", "red")
     if pins := state.characterized:
         yield Line(f"{count_of(len(pins), 'characterization test')}: they passed at once on source as it was")
     for laid in state.aside.values():
@@ -120,12 +123,6 @@ def _claim(state: WorktreeState, claim: Claim) -> Line:
     return Line(f"{dot} {claim.test_id} → {', '.join(claim.targets)} (claimed{implied}{struck})", dot)
 
 
-def _describe_red(red: Red) -> Line:
-    worth = "" if red.valid else f" (not claimable: {red.why})"
-    what = "known failure" if red.known else "red"
-    return Line(f"{what} {red.test_id}{worth}{f'  {red.failure}' if red.failure else ''}", "red")
-
-
 def survey_document(survey: Survey) -> dict[str, Any]:
     state = survey.state
     return {
@@ -138,7 +135,15 @@ def survey_document(survey: Survey) -> dict[str, Any]:
             }
             for red in state.reds.values()
         ],
-        "claims": [_claim_data(state, claim) for claim in state.claims.values()],
+        "claims": [
+            {
+                "id": claim.test_id,
+                **pick(claim, "targets", "implied"),
+                "passing": _passes(state, claim),
+                "strikes": state.strikes.get(claim.test_id, 0),
+            }
+            for claim in state.claims.values()
+        ],
         "violations": list(state.violations),
         "next": survey.next,
         "aside": [pick(laid, "id", "paths", "why", "back_at_claim") for laid in state.aside.values()],
@@ -157,15 +162,6 @@ def _refactor_data(refactor: Refactor | None) -> dict[str, Any] | None:
     refused = refactor.refused
     verdict = {"verdict": refused.verdict, "reasons": list(refused.reasons)} if refused else {"verdict": None}
     return {**verdict, "uncovered": refactor.uncovered}
-
-
-def _claim_data(state: WorktreeState, claim: Claim) -> dict[str, Any]:
-    return {
-        "id": claim.test_id,
-        **pick(claim, "targets", "implied"),
-        "passing": _passes(state, claim),
-        "strikes": state.strikes.get(claim.test_id, 0),
-    }
 
 
 @click.command("sync", context_settings={"ignore_unknown_options": True})

@@ -50,7 +50,11 @@ class ScaffoldResult:
 
 def make(scaffold: Scaffold, actor: Actor) -> ScaffoldResult:
     if scaffold.makes_repository:
-        _make_repository(scaffold.root)
+        # On the branch that the user's git begins with; refs in files, as they are read here.
+        begun = git(scaffold.root, "init", "--quiet", env={"GIT_DEFAULT_REF_FORMAT": "files"})
+        if not begun.ok:
+            hint = "make a repository here by hand, then run `tdd init` again"
+            raise UserError(f"`git init` failed: {begun.text}", hint=hint)
     repo = find_repository(scaffold.root)
     log = open_log(repo)
     if scaffold.files:
@@ -71,16 +75,6 @@ def visible_files(root: Path) -> tuple[str, ...]:
     """All files that git does not ignore."""
     said = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").out
     return tuple(dict.fromkeys(filter(None, said.split("\0"))))
-
-
-def _make_repository(root: Path) -> None:
-    """On the branch that the user's git begins with; refs in files, as they are read here."""
-    said = git(root, "init", "--quiet", env={"GIT_DEFAULT_REF_FORMAT": "files"})
-    if not said.ok:
-        raise UserError(
-            f"`git init` failed: {said.text}",
-            hint="make a repository here by hand, then run `tdd init` again",
-        )
 
 
 def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> ScaffoldResult:

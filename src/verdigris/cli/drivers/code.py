@@ -29,7 +29,7 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from verdigris.drivers.code.session import Session
     from verdigris.drivers.code.session_start import SessionOptions
-    from verdigris.drivers.code.settings import Mode, Sweep
+    from verdigris.drivers.code.settings import Mode
     from verdigris.drivers.happenings import Happening, Watcher
 
 AGAIN = "`tdd code --continue` goes on"
@@ -63,11 +63,6 @@ class CodeCall:
         limits = Limits(self.max_turns, self.max_tokens, self.max_cost, self.timeout)
         resumed = self.resume if self.resume is not None else "" if self.goes_on else None
         return SessionOptions(self.model, resumed, self.record, limits, self.permission)
-
-    def sweep_scope(self) -> Sweep | None:
-        from verdigris.drivers.code.settings import Sweep
-
-        return Sweep(self.sweep, self.sweep_files) if self.sweep else None
 
     def beside_acp(self) -> list[str]:
         """Given options that do not go with --acp, because the editor decides about them."""
@@ -130,9 +125,11 @@ def command(**said: Any) -> int:
         return _serve_editor(call)
     from verdigris.drivers.code.outcome import EXIT_CODES, End
     from verdigris.drivers.code.session_start import begin_session, open_session, run_session
+    from verdigris.drivers.code.settings import Sweep
 
     attended = call.task is None and not call.as_json and sys.stdin.isatty()
-    options, sweep = call.session_options(), call.sweep_scope()
+    options = call.session_options()
+    sweep = Sweep(call.sweep, call.sweep_files) if call.sweep else None
     words = "" if attended else _read_task(call.task, optional=options.resume is not None)
     with reporting_ends(AGAIN, as_json=call.as_json) as failed:
         if attended:

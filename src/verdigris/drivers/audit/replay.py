@@ -152,7 +152,7 @@ class _Comparison:
         asked = change.source or reds
         concerns = find_concerns(self.project, unit.before, unit.after, change.edits) if asked else ()
         places = [FoundPlace(c.path, c.line, c.what, c.kind) for c in concerns]
-        notes = (*noted, *_note_flaky(reds, unstable), *self._note_before())
+        notes = (*noted, *self._note(reds, unstable))
         runs.tell("which of the changed lines are run")
         failing = self.after.failed - self.before.failed - unstable
         facts = replace(
@@ -254,7 +254,11 @@ class _Comparison:
         sides = (self.unit.before, self.unit.after), (self.unit.after, self.unit.before)
         return bool(reds) or any(find_weakenings(self.project, *side, ()) for side in sides)
 
-    def _note_before(self) -> Iterator[str]:
+    def _note(self, reds: Sequence[RedTest], unstable: Collection[str]) -> Iterator[str]:
+        for red in reds:
+            if red.why == FLAKY:
+                yield f"{FLAKY}: {red.id} was red, and passed when it was run again"
+        yield from (f"{FLAKY}: {native} both passes and fails on one tree" for native in sorted(unstable))
         if failing := len(self.before.failed & self.after.failed):
             yield f"{failing} test{' fails' if failing == 1 else 's fail'} before and after"
         if self.before.report.ended is not RunEnd.FINISHED:
@@ -295,13 +299,6 @@ class _Comparison:
         room = frozen_layer(self.project, unit.after, {split_id(native).path for native in claimed})
         candidate = Candidate(self.project, unit.before, unit.after, self.change.edits, room)
         return scrutinise(candidate, claimed, suite=report)
-
-
-def _note_flaky(reds: Sequence[RedTest], unstable: Collection[str]) -> Iterator[str]:
-    yield from (
-        f"{FLAKY}: {red.id} was red, and passed when it was run again" for red in reds if red.why == FLAKY
-    )
-    yield from (f"{FLAKY}: {native} both passes and fails on one tree" for native in sorted(unstable))
 
 
 def _is_unloaded(native: str, report: TestReport) -> bool:

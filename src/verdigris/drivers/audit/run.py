@@ -206,23 +206,11 @@ class Auditor:
     def _environment(self) -> str:
         return present_environment(self._plain) if self._asked.env == PRESENT else ""
 
-    def _check_out(self, unit: Unit) -> Unit:
-        worktree = plain_snapshot(self._plain)
-        before, after = (self._show(tree, worktree) for tree in (unit.before, unit.after))
-        return replace(unit, before=before, after=after)
-
     def _show(self, tree: str, worktree: str) -> str:
         """The tree after one change is the tree before the next, so it is made once."""
         if (tree, worktree) not in self._shown:
             self._shown[tree, worktree] = check_out(self._plain, tree, worktree)
         return self._shown[tree, worktree]
-
-    def _builder(self, unit: Unit) -> Builder | None:
-        if self._asked.env == PRESENT:
-            return None
-        from verdigris.drivers.audit.tree_runs.packages import build_environment
-
-        return lambda project: build_environment(project, self._folder, unit, self._asked.env)
 
     def keep(self, unit: Unit, judged: UnitReport) -> None:
         """Keeps an answer for later audits, unless the machine failed or lacked something."""
@@ -235,7 +223,9 @@ class Auditor:
         environment = ""
         shown, runs = unit, None
         try:
-            shown = self._check_out(unit)
+            worktree = plain_snapshot(self._plain)
+            before, after = (self._show(tree, worktree) for tree in (unit.before, unit.after))
+            shown = replace(unit, before=before, after=after)
             runs = self._open_runs(shown, whole=whole)
             replayed = replay(runs, shown, deep=self._asked.deep)
             environment = runs.environment
@@ -253,9 +243,12 @@ class Auditor:
 
     def _open_runs(self, shown: Unit, *, whole: bool) -> TestRuns:
         asked = self._asked
-        runs = open_runs(
-            self._plain, self._suites, shown.after, asked.timeout, asked.suite, build=self._builder(shown)
-        )
+        build: Builder | None = None
+        if asked.env != PRESENT:
+            from verdigris.drivers.audit.tree_runs.packages import build_environment
+
+            build = partial(build_environment, folder=self._folder, unit=shown, env=asked.env)
+        runs = open_runs(self._plain, self._suites, shown.after, asked.timeout, asked.suite, build=build)
         if not whole and not asked.whole:
             runs.allow_reuse()
         runs.tell = self._watcher.running

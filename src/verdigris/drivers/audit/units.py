@@ -61,22 +61,17 @@ def find_units(repo: Repository, asked: Selection) -> Range:
     git = users_git(repo)
     base, head = _ends(git, asked.range)
     if asked.squash:
-        _refuse_filters(asked)
+        for option, given in (("--since", asked.since), ("--author", asked.author), ("--path", asked.paths)):
+            if given:
+                what = (
+                    f"`--squash` judges the whole range as one change, and `{option}` chooses commits of it."
+                )
+                raise UserError(what, hint="leave one of them out")
         units = _squash(git, base, head)
     else:
         units = tuple(_unit(git, commit, tree, asked) for commit, tree in _commits(git, base, head, asked))
     part, parts = asked.shard
     return Range(asked.range, base, head, units[part - 1 :: parts])
-
-
-def _refuse_filters(asked: Selection) -> None:
-    named = (("--since", asked.since), ("--author", asked.author), ("--path", asked.paths))
-    for option, given in named:
-        if given:
-            raise UserError(
-                f"`--squash` judges the whole range as one change, and `{option}` chooses commits of it.",
-                hint="leave one of them out",
-            )
 
 
 def _ends(git: Git, text: str) -> tuple[str, str]:

@@ -101,7 +101,10 @@ def tell_story(name: str, entries: Iterable[SessionEntry]) -> SessionStory:
             case Counted():
                 counted = entry.usage
             case Said():
-                spoken = tuple(_speak(entry.messages, counted, speaker))
+                spoken = tuple(
+                    Spoken(said, usage=counted, model=speaker) if said.role == "assistant" else Spoken(said)
+                    for said in entry.messages
+                )
                 *done, last = story.parts
                 story, counted = replace(story, parts=(*done, (*last, *spoken))), None
             case Compacted():
@@ -112,11 +115,6 @@ def tell_story(name: str, entries: Iterable[SessionEntry]) -> SessionStory:
             case _:
                 pass
     return story
-
-
-def _speak(messages: Iterable[Message], usage: Usage | None, model: str) -> Iterator[Spoken]:
-    for message in messages:
-        yield Spoken(message, usage=usage, model=model) if message.role == "assistant" else Spoken(message)
 
 
 class Sessions:

@@ -245,7 +245,7 @@ def _triple_of_unit(
         if commit
         else None,
         verdict=str(unit.outcome),
-        liveness=_unit_liveness(report, unit),
+        liveness="not-tried" if not report.settings.get("deep") else "partly" if unit.notes else "live",
         weakening=tuple(f"{lost.path}:{lost.line}: {lost.kind}" for lost in unit.weakened),
         concerns=tuple(f"{c.path}:{c.line}: {c.kind}: {c.what}" for c in unit.concerns),
         environment=unit.environment,
@@ -274,9 +274,3 @@ def _red_tree(
     if stubbed is None:
         raise StorageError(f"the stubs of {unit.commit.id} do not apply", hint="audit it anew: `--fresh`")
     return stubbed
-
-
-def _unit_liveness(report: AuditReport, unit: UnitReport) -> str:
-    if not report.settings.get("deep"):
-        return "not-tried"
-    return "partly" if unit.notes else "live"

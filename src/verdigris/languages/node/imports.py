@@ -7,6 +7,7 @@ import posixpath
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
@@ -100,23 +101,7 @@ def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
 
 _MODULE = re.compile(rb"^[ \t]*(?:import|export)\b(?!\s*\()", re.MULTILINE)
 _STRICT = re.compile(rb"""\s*(?:"use strict"|'use strict');?""")
-_EMPTYING = """\
-const stem = {stem};
-const empty = (path) => fs.truncateSync(path, 0);
-const search = (folder) => {{
-  let found = [];
-  try {{ found = fs.readdirSync(folder, {{ withFileTypes: true }}); }} catch {{}}
-  for (const one of found) {{
-    const path = folder + "/" + one.name;
-    try {{
-      if (one.isDirectory()) search(path);
-      else if (one.isFile() && fs.readFileSync(path, "latin1").includes(stem)) empty(path);
-    }} catch {{}}
-  }}
-}};
-empty(here);
-search(os.tmpdir());
-"""
+_EMPTYING = Path(__file__).with_name("empty_on_load.js")
 _HEADS = {
     ".mjs": (
         'import fs from "node:fs";\nimport os from "node:os";\nimport {{ fileURLToPath }} from "node:url";\n'
@@ -196,7 +181,7 @@ class NodeHeldOut(HeldOut):
             name = posixpath.basename(path)
             head = _HEADS[end].format(name=json.dumps(f"./{name}" if end == ".mjs" else name))
             made[posixpath.join(posixpath.dirname(path), stem + end)] = (
-                head + _EMPTYING.format(stem=json.dumps(stem))
+                head + _EMPTYING.read_text("utf-8").replace("{stem}", json.dumps(stem))
             ).encode()
             first = f'import "./{stem}{end}";' if module else f'require("./{stem}{end}");'
             strict = _STRICT.match(data)
