@@ -19,13 +19,7 @@ from verdigris.core.test_ids import function_of, innermost, split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit, missing_downloads, why_unknown
-from verdigris.drivers.audit.red_runs import (
-    find_reds,
-    judge_reds,
-    lay_tests,
-    list_idle,
-    repeat_reds,
-)
+from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests, list_idle, repeat_reds
 from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck, RedTest
 from verdigris.drivers.audit.tree_runs.folder import Suite
 from verdigris.drivers.audit.tree_runs.suite import TestRuns

@@ -23,12 +23,7 @@ from verdigris.drivers.audit.replay import Replayed, replay
 from verdigris.drivers.audit.report import AuditOutcome, AuditReport, UnitReport, parse_unit, render_unit
 from verdigris.drivers.audit.schedule import Judgement, judge_at_once, judge_in_turn
 from verdigris.drivers.audit.tree_runs.configuration import check_out
-from verdigris.drivers.audit.tree_runs.environment import (
-    PRESENT,
-    UV,
-    present_environment,
-    require_rooms,
-)
+from verdigris.drivers.audit.tree_runs.environment import PRESENT, UV, present_environment, require_rooms
 from verdigris.drivers.audit.tree_runs.folder import AuditFolder, KnownSuites, find_folder
 from verdigris.drivers.audit.tree_runs.suite import Builder, TestRuns, open_runs, plain_snapshot
 from verdigris.drivers.audit.units import Range, Selection, Unit, find_units

@@ -17,7 +17,6 @@ from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import some
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import JUDGED_BEFORE
-from verdigris.languages.stubs import Stub
 from verdigris.models.protocol import Ask, Message, ModelReply, ToolSpec
 from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
@@ -161,7 +160,9 @@ def describe_run(
         report = replace(report, errors=errors)
         parts.append(hindrance.line if hindrance.blocks else f"{hindrance.line}: {hindrance.cure}")
     parts += [feedback.describe_failures(tested.tests, report, withheld=frozenset(withheld), quote=quote)]
-    parts += _describe_stubs(stub for stubs in tested.stubs.values() for stub in stubs)
+    if stubs := [stub for of_file in tested.stubs.values() for stub in of_file]:
+        parts.append("The test needs names that source does not have. These stubs may be written:")
+        parts += [f"{one.path}{' (new)' if one.new else ''}:\n{one.text.rstrip()}" for one in stubs]
     parts += [f"perhaps the run lacks something that a person can set: {need.why}" for need in tested.needs]
     if tested.characterized:
         parts.append(f"recorded: {len(tested.characterized)} passing at once (characterization tests)")
@@ -171,13 +172,6 @@ def describe_run(
     elif edit_claims and tested.next.startswith("`tdd claim "):
         following = "edit source"
     return "\n".join([*filter(None, parts), f"next: {following}"])
-
-
-def _describe_stubs(stubs: Iterable[Stub]) -> list[str]:
-    texts = [f"{stub.path}{' (new)' if stub.new else ''}:\n{stub.text.rstrip()}" for stub in stubs]
-    return ["The test needs names that source does not have. These stubs may be written:", *texts] * bool(
-        texts
-    )
 
 
 def describe_footer(judged: Settlement) -> str:

@@ -27,12 +27,7 @@ from verdigris.drivers.code.plan import describe_plan, open_steps
 from verdigris.drivers.code.session_file import SessionFile
 from verdigris.drivers.code.settings import CodeSettings
 from verdigris.drivers.code.tools.dispatch import EDITING, Dispatcher
-from verdigris.drivers.code.tools.law import (
-    count_repairs,
-    last_event,
-    refactor_end,
-    settle_turn,
-)
+from verdigris.drivers.code.tools.law import count_repairs, last_event, refactor_end, settle_turn
 from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench
 from verdigris.drivers.happenings import (
     CallBegan,

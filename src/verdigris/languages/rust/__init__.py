@@ -13,18 +13,18 @@ from verdigris.languages.grammar.language import (
     GrammarTestReader,
     Tables,
 )
-from verdigris.languages.protocol import HeldOut, TestIds, Unwraps, lazy_modules, lazy_part
+from verdigris.languages.protocol import HeldOut, TestIds, lazy_modules, lazy_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
-    from verdigris.core.report import Failure, TestResult
+    from verdigris.core.report import TestResult
     from verdigris.languages import findings
     from verdigris.languages.concern_rules import Rules
     from verdigris.languages.findings import HeldGroup, IdMark, Imported, TestRegions
-    from verdigris.languages.grammar import mutation, trees
+    from verdigris.languages.grammar import mutation
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
@@ -38,7 +38,7 @@ if not TYPE_CHECKING:
     forms, stub_places, stubs, test_regions, tests, rust_text = lazy_modules(
         __name__, "forms stub_places stubs test_regions tests text"
     )
-    findings, mutation, trees = lazy_modules("verdigris.languages", "findings grammar.mutation grammar.trees")
+    findings, mutation = lazy_modules("verdigris.languages", "findings grammar.mutation")
 
 
 class RustTestIds(TestIds):
@@ -77,25 +77,6 @@ class RustImports(GrammarImports):
 class RustHeldOut(HeldOut):
     def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
         return [findings.HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []
-
-
-class RustUnwraps(Unwraps):
-    def gave_up(self, failure: Failure) -> bool:
-        return not failure.assertion and failure.kind in rust_text.KINDS
-
-    def functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
-        bare = {path: self.language.without_tests(data) for path, data in sources.items()}
-        return rust_text.find_definitions(
-            {path: data.decode("utf-8", "surrogateescape") for path, data in bare.items()}
-        )
-
-    def subject_of(
-        self, failure: Failure, text: str, function: str, known: Mapping[str, str]
-    ) -> tuple[str, int] | None:
-        root, _ = trees.tree_of("lib.rs", text.encode("utf-8", "surrogateescape"))
-        return rust_text.find_unwrapped(
-            failure, text, rust_text.find_span(tests.declared(root), function), known
-        )
 
 
 class RustTables(Tables):
@@ -148,7 +129,7 @@ dependency."""
     stubs = cached_property(RustStubs)
     imports = cached_property(RustImports)
     held_out = cached_property(RustHeldOut)
-    unwraps = cached_property(RustUnwraps)
+    unwraps = lazy_part(f"{__name__}.unwraps.RustUnwraps")
     grammar = cached_property(RustTables)
 
 

@@ -1,14 +1,9 @@
-"""Reads the tokens of a Rust text, the names of tests, and imports.
-
-Also finds the source that returned the value which a test could not unwrap.
-"""
+"""Reads the tokens of a Rust text, the names of tests, and imports."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-import sys
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
@@ -16,10 +11,9 @@ from verdigris.core.value import value
 from verdigris.languages.folders import first_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from verdigris.core.report import Failure, TestResult
-    from verdigris.languages.test_comments import Declared
+    from verdigris.core.report import TestResult
 
 
 _TOKEN = re.compile(
@@ -178,44 +172,6 @@ def _after_root(parts: list[str]) -> int:
         if parts[index] in {"tests", "benches", "examples"}:
             return min(index + 2, len(parts))
     return len(parts)
-
-
-KINDS = frozenset({"panic", "Err"})
-"""Failures that are no assertion's: a panic, and an error that the test returned."""
-_GIVES_UP = re.compile(r"\.(?:unwrap|expect)(?:_err)?\s*\(|\b(?:panic|unreachable)!")
-_CALL = re.compile(r"(?<!fn )\b([a-z_]\w*)\s*(?:::\s*<[^()]*>)?\s*\(")
-_DEFINED = re.compile(r"\bfn\s+([a-z_]\w*)")
-
-
-def find_definitions(sources: Mapping[str, str]) -> dict[str, str]:
-    """Maps the name of each function to the file of source that defines it."""
-    return {name: path for path, text in sources.items() for name in _DEFINED.findall(text)}
-
-
-def find_unwrapped(
-    failure: Failure, text: str, span: tuple[int, int], known: Mapping[str, str]
-) -> tuple[str, int] | None:
-    """A source file that the test called before it failed, and the line where the test gave up; else None.
-
-    `text`: of the test's file. `span`: from `find_span`. `known`: from `find_definitions`.
-    """
-    lines = text.splitlines()
-    first, last = span[0], min(span[1], len(lines))
-    if failure.kind == "panic":
-        at = failure.place.line if failure.place else 0
-        if not first <= at <= last or not _GIVES_UP.search(lines[at - 1]):
-            return None
-        last = at
-    called = _CALL.findall("\n".join(lines[first - 1 : last]))
-    return next(((known[name], last) for name in called if name in known), None)
-
-
-def find_span(functions: Sequence[Declared], test: str) -> tuple[int, int]:
-    """The first line of a test and the last that may be its own; (1, 0) if it is not found."""
-    for function, below in zip_longest(functions, functions[1:]):
-        if f"::{test}".endswith(f"::{function.test}"):
-            return function.line, sys.maxsize if below is None else below.line - 1
-    return 1, 0
 
 
 _MOD = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(?:r#)?(\w+)\s*;", re.MULTILINE)

@@ -55,9 +55,12 @@ def check_out(project: Project, tree: str, worktree: str) -> str:
             path: mode for (mode, _, _, size), path in rows if size.isdecimal() and int(size) <= _LONGEST
         }
         pointers = _find_pointers(project, tree, small)
-        kept = {path: _kept_file(project, oid) for path, oid in pointers.items()}
-        contents |= {path: (small[path] or FILE, file) for path, file in kept.items() if file is not None}
-        rest = {path: oid for path, oid in pointers.items() if kept[path] is None}
+        # LFS's own store has the content, if it was fetched.
+        store = project.repo.common_dir / "lfs" / "objects"
+        kept = {path: store / oid[:2] / oid[2:4] / oid for path, oid in pointers.items()}
+        fetched = {path: file for path, file in kept.items() if os.path.isfile(file)}  # noqa: PTH113 - a broken link is none
+        contents |= {path: (small[path] or FILE, file) for path, file in fetched.items()}
+        rest = {path: oid for path, oid in pointers.items() if path not in fetched}
         lying += _same_in_worktree(project, worktree, rest)
     made = project.workspace.compose(tree, contents)
     return project.workspace.graft(made, worktree, lying) if lying else made
@@ -84,12 +87,6 @@ def _find_pointers(project: Project, tree: str, small: dict[str, str]) -> dict[s
     texts = project.workspace.read_many(tree, small)
     matches = {path: _POINTER.match(data) for path, data in texts.items() if data is not None}
     return {path: pointer[1].decode() for path, pointer in matches.items() if pointer is not None}
-
-
-def _kept_file(project: Project, oid: str) -> Path | None:
-    """Returns the content in LFS's own store, if it was fetched."""
-    kept = project.repo.common_dir / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
-    return kept if os.path.isfile(kept) else None  # noqa: PTH113 - a broken link is none
 
 
 def _same_in_worktree(project: Project, worktree: str, pointers: dict[str, str]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from verdigris.core.errors import ToolMissing, UserError, VerdigrisError
@@ -56,17 +57,12 @@ def _describe(project: Project, stack: Stack) -> Iterator[str]:
             return
         yield str(found.path)
         for folder in found.places.packages if found.places else ():
-            yield from sorted(_list_installed(Path(folder)))
+            with suppress(OSError):
+                names = os.listdir(folder)  # noqa: PTH208 - only names
+                yield from sorted(n for n in names if n.endswith((".dist-info", ".egg-info", ".pth")))
         return
     lock = root / "node_modules" / ".package-lock.json"
     yield str(lock.stat().st_mtime_ns) if lock.is_file() else ""
-
-
-def _list_installed(folder: Path) -> Iterator[str]:
-    try:
-        yield from (name for name in os.listdir(folder) if name.endswith((".dist-info", ".egg-info", ".pth")))  # noqa: PTH208 - only names
-    except OSError:
-        return
 
 
 SECONDS = 900.0
