@@ -80,13 +80,13 @@ _FINDING_DOTS: dict[Level, Dot] = {"ok": "green", "warn": "yellow", "fail": "red
 
 
 def finding_lines(findings: Sequence[DoctorFinding]) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     for finding in findings:
-        found.append(Line(f"{finding.level:<4} {finding.name}: {finding.what}", _FINDING_DOTS[finding.level]))
-        found += [Line(f"         {make_visible(detail)}") for detail in finding.details]
+        lines.append(Line(f"{finding.level:<4} {finding.name}: {finding.what}", _FINDING_DOTS[finding.level]))
+        lines += [Line(f"         {make_visible(detail)}") for detail in finding.details]
         if finding.fix:
-            found.append(Line(f"         fix: {finding.fix}"))
-    return found
+            lines.append(Line(f"         fix: {finding.fix}"))
+    return lines
 
 
 def finding_document(findings: Sequence[DoctorFinding]) -> dict[str, Any]:

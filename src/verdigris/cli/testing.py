@@ -129,12 +129,12 @@ def no_stub_lines(done: Stubbed) -> list[Line]:
 
 
 def _texts(stubs: Iterable[Stub]) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     for stub in stubs:
-        found.append(Line(f"  {stub.path}{' (new)' if stub.new else ''}:"))
-        found += [Line(f"    {line.expandtabs(4)}", code=True) for line in stub.text.splitlines()]
-        found += [Line(f"    the test does not say {note}") for note in stub.notes]
-    return found
+        lines.append(Line(f"  {stub.path}{' (new)' if stub.new else ''}:"))
+        lines += [Line(f"    {line.expandtabs(4)}", code=True) for line in stub.text.splitlines()]
+        lines += [Line(f"    the test does not say {note}") for note in stub.notes]
+    return lines
 
 
 def stub_data(stubs: Iterable[Stub]) -> list[dict[str, Any]]:
@@ -166,37 +166,37 @@ def report_lines(
 ) -> list[Line]:
     """`detailed`: with the traceback, the whole message and the output; `source` gives the text of a line."""
     results = {r.native_id: r for r in tested.report.results} if tested.report and detailed else {}
-    found: list[Line] = []
+    lines: list[Line] = []
     if not quiet:
         known = [run for run in tested.tests if run.known]
         for run in sorted(tested.tests, key=lambda run: run.known):
             if known and run is known[0]:
-                found.append(Line(_KNOWN))
-            found += _test(run, results.get(run.native_id), source)
-        found += _unfinished_lines(tested.report, tested.hindrance) if tested.report else []
-        found += _about_the_run(tested.report) if tested.report else []
-        found += _uncollected_lines(tested.uncollected)
+                lines.append(Line(_KNOWN))
+            lines += _test(run, results.get(run.native_id), source)
+        lines += _unfinished_lines(tested.report, tested.hindrance) if tested.report else []
+        lines += _about_the_run(tested.report) if tested.report else []
+        lines += _uncollected_lines(tested.uncollected)
         for test, needed in tested.stubs.items():
             way = f"`tdd stub {shell_words(test)}` writes these stubs"
-            found += [Line(f"{test} needs declarations: {way}"), *_texts(needed)]
-        found += need_lines(tested.needs)
+            lines += [Line(f"{test} needs declarations: {way}"), *_texts(needed)]
+        lines += need_lines(tested.needs)
         if pins := len(tested.characterized):
             pinned = f"{count_of(pins, 'characterization test')}, passing at once on source as it was"
-            found.append(Line(f"  recorded: {pinned}"))
+            lines.append(Line(f"  recorded: {pinned}"))
         if (ended := tested.given_up) is not None:
-            found.append(Line("the turn ended: no claimed test is red on the new baseline"))
+            lines.append(Line("the turn ended: no claimed test is red on the new baseline"))
             kept = f"its edits are set aside as {ended.aside}; `tdd restore {ended.aside}` brings them back"
-            found += [Line(f"  {kept} after a claim")] if ended.paths else []
-    return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
+            lines += [Line(f"  {kept} after a claim")] if ended.paths else []
+    return [*lines, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
 
 def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     for runner, paths in files.items():
         more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
         names = ", ".join(paths[:MOST_FILES])
-        found.append(Line(f"  {runner} collects no test of {names}{more}: {kind_of(runner).takes}", "yellow"))
-    return found
+        lines.append(Line(f"  {runner} collects no test of {names}{more}: {kind_of(runner).takes}", "yellow"))
+    return lines
 
 
 def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:
@@ -221,35 +221,35 @@ def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]
 def _traceback(failure: Failure, source: Source) -> list[Line]:
     """The frames inside the project, each with its line, then the message as the framework wrote it."""
     own = [place for place in failure.frames if not place.path.startswith("/")]
-    found: list[Line] = []
+    lines: list[Line] = []
     for place in own[:MOST_FRAMES] + own[max(MOST_FRAMES, len(own) - MOST_FRAMES) :]:
-        found.append(Line(f"    {place.path}:{place.line}"))
+        lines.append(Line(f"    {place.path}:{place.line}"))
         if text := source(place).strip():
-            found.append(Line(f"      > {text}"))
+            lines.append(Line(f"      > {text}"))
     first, *rest = failure.message.splitlines() or [""]
-    found.append(Line(f"    {failure.kind}: {first}" if first else f"    {failure.kind}"))
+    lines.append(Line(f"    {failure.kind}: {first}" if first else f"    {failure.kind}"))
     # What follows a stub's own words is the backtrace of its panic.
     more = [] if STUB_MARK in first else rest[:MOST_OUTPUT]
-    return found + [Line(f"      {line.expandtabs()}") for line in more]
+    return lines + [Line(f"      {line.expandtabs()}") for line in more]
 
 
 def _unfinished_lines(report: TestReport, hindrance: Hindrance | None) -> list[Line]:
     """Files that did not load, and the output of a runner that did not finish."""
-    found: list[Line] = []
+    lines: list[Line] = []
     cure = hindrance.cure if hindrance else ""
     cured = frozenset(hindrance.files if hindrance and cure else ())
     for error in report.errors:
-        found += _not_loaded(error, advised=error.path not in cured and not (cure and not error.path))
+        lines += _not_loaded(error, advised=error.path not in cured and not (cure and not error.path))
     if hindrance and cure:
-        found.append(Line(f"  {hindrance.what}{'' if hindrance.blocks else f': {cure}'}", "yellow"))
+        lines.append(Line(f"  {hindrance.what}{'' if hindrance.blocks else f': {cure}'}", "yellow"))
     if report.ended is RunEnd.FINISHED:
-        return found
+        return lines
     for result in report.results:
         if result.status is Status.ERROR and result.output:
-            found += [Line(f"output of {result.id}:"), *block(result.output, most=MOST_OUTPUT)]
+            lines += [Line(f"output of {result.id}:"), *block(result.output, most=MOST_OUTPUT)]
     if report.tail.strip():
-        found += [Line("the runner's last lines:"), *block(report.tail, most=MOST_OUTPUT)]
-    return found
+        lines += [Line("the runner's last lines:"), *block(report.tail, most=MOST_OUTPUT)]
+    return lines
 
 
 def _about_the_run(report: TestReport) -> list[Line]:

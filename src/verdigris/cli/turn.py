@@ -96,20 +96,20 @@ def claim_lines(claimed: Claimed, phase: str, following: str) -> list[Line]:
     targets = ", ".join(_target(claimed, path) for path in claimed.targets)
     first, *others = claimed.test_ids
     if others:
-        found = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {phase}", "red")]
-        found += [Line(f"  {test_id}") for test_id in claimed.test_ids[:_LISTED]]
+        lines = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {phase}", "red")]
+        lines += [Line(f"  {test_id}") for test_id in claimed.test_ids[:_LISTED]]
         rest = len(claimed.test_ids) - _LISTED
-        found += [Line(f"  and {rest} more")] if rest > 0 else []
+        lines += [Line(f"  and {rest} more")] if rest > 0 else []
     else:
-        found = [Line(f"claimed {first} → {targets}; phase {phase}", "red")]
+        lines = [Line(f"claimed {first} → {targets}; phase {phase}", "red")]
     if claimed.restored:
-        found.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
-    found += [
+        lines.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
+    lines += [
         Line(f"still set aside: {i} conflicts with the tree; merge it by hand (`tdd restore {i} --show`)")
         for i in claimed.held_back
     ]
-    found += [Line(f"  concern: {concern}") for concern in claimed.concerns]
-    return [*found, Line(f"next: {following}")]
+    lines += [Line(f"  concern: {concern}") for concern in claimed.concerns]
+    return [*lines, Line(f"next: {following}")]
 
 
 def _target(claimed: Claimed, path: str) -> str:

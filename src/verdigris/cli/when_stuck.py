@@ -195,11 +195,11 @@ def test_bug_command(words: tuple[str, ...]) -> int:
 
 def reported_lines(reported: Reported, following: str) -> list[Line]:
     where = ", ".join(reported.places)
-    found = [Line(f"test-bug {reported.bug} recorded at {where}; phase {reported.phase}")]
+    lines = [Line(f"test-bug {reported.bug} recorded at {where}; phase {reported.phase}")]
     if reported.aside and reported.paths:
         paths = ", ".join(reported.paths)
-        found.append(Line(f"set aside as {reported.aside}, {BACK_AT_CLAIM}: {paths}"))
-    return [*found, Line(f"next: {following}")]
+        lines.append(Line(f"set aside as {reported.aside}, {BACK_AT_CLAIM}: {paths}"))
+    return [*lines, Line(f"next: {following}")]
 
 
 @click.command("on")

@@ -204,14 +204,14 @@ def verdict_lines(facts: SessionFacts) -> list[Line]:
     verdict = facts.verdict
     if not verdict.kind:
         return [Line("no verdict yet")]
-    found = [Line(_verdict_name(verdict), _verdict_dot(verdict))]
-    found += [Line(f"  {test}") for test in verdict.tests]
-    found += [Line(f"  {line}") for reason in verdict.reasons for line in reason.splitlines()]
-    found += [Line(f"  concern: {concern}") for concern in verdict.concerns]
+    lines = [Line(_verdict_name(verdict), _verdict_dot(verdict))]
+    lines += [Line(f"  {test}") for test in verdict.tests]
+    lines += [Line(f"  {line}") for reason in verdict.reasons for line in reason.splitlines()]
+    lines += [Line(f"  concern: {concern}") for concern in verdict.concerns]
     if verdict.aside:
         back = f"/restore {verdict.aside} brings them back"
-        found.append(Line(f"  the edits are set aside as {verdict.aside}; {back}"))
-    return found
+        lines.append(Line(f"  the edits are set aside as {verdict.aside}; {back}"))
+    return lines
 
 
 def verdict_strip(facts: SessionFacts) -> Line:
@@ -235,10 +235,10 @@ def diff_lines(facts: SessionFacts) -> list[Line]:
     changes = facts.changes
     if not changes.lines:
         return [Line("nothing is changed")]
-    found = [Line(f"changed in {changes.of}:")]
-    found += [Line(line.expandtabs(), code=True) for line in changes.lines]
-    found += [Line(f"… {changes.left_out} more lines; `git diff` has them")] * bool(changes.left_out)
-    return found
+    lines = [Line(f"changed in {changes.of}:")]
+    lines += [Line(line.expandtabs(), code=True) for line in changes.lines]
+    lines += [Line(f"… {changes.left_out} more lines; `git diff` has them")] * bool(changes.left_out)
+    return lines
 
 
 def cost_line(facts: SessionFacts, elapsed: float) -> str:
@@ -276,10 +276,10 @@ def question_lines(tool: str, arguments: str) -> list[Line]:
     """The call that a person has to permit: a whole command, or the changes of an edit."""
     given = arguments_of(arguments)
     path = f" of {given['path']}" if given.get("path") else ""
-    found = [Line(f"The model asks for {tool}{path}:", "yellow")]
-    found += [Line(f"  {line.expandtabs()}") for line in str(given.get("command", "")).splitlines()]
+    lines = [Line(f"The model asks for {tool}{path}:", "yellow")]
+    lines += [Line(f"  {line.expandtabs()}") for line in str(given.get("command", "")).splitlines()]
     for name, sign in (("search", "-"), ("replace", "+"), ("content", "+"), ("patch", "")):
         text = str(given.get(name, "")).splitlines()
-        found += [Line(f"  {sign}{line.expandtabs()}", code=True) for line in text[:_ASKED]]
-        found += [Line(f"  … {len(text) - _ASKED} more lines")] * (len(text) > _ASKED)
-    return found
+        lines += [Line(f"  {sign}{line.expandtabs()}", code=True) for line in text[:_ASKED]]
+        lines += [Line(f"  … {len(text) - _ASKED} more lines")] * (len(text) > _ASKED)
+    return lines

@@ -53,8 +53,20 @@ SOUND = frozenset(
 )
 
 
+class Placed:
+    """Something at a line of the after side; line 0 is the file as a whole."""
+
+    __slots__ = ()
+    path: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
 @value
-class RedTest:
+class RedTest(Placed):
     """A test of the after side that was red over the source of the before side, and is green after."""
 
     id: str
@@ -69,27 +81,17 @@ class RedTest:
     stub: str = ""
     """The stub that made an import red fail by behaviour, as a diff."""
 
-    @property
-    def place(self) -> str:
-        return place_of(self.path, self.line)
-
 
 @value
-class FoundPlace:
-    """Something found at a line of the after side; line 0: the file as a whole."""
-
+class FoundPlace(Placed):
     path: str
     line: int
     what: str
     kind: str = ""
 
-    @property
-    def place(self) -> str:
-        return place_of(self.path, self.line)
-
 
 @value
-class LostCheck:
+class LostCheck(Placed):
     """A test that asks less than before: what it was, and what it is now."""
 
     kind: str
@@ -97,15 +99,6 @@ class LostCheck:
     line: int
     before: str
     after: str
-
-    @property
-    def place(self) -> str:
-        return place_of(self.path, self.line)
-
-
-def place_of(path: str, line: int) -> str:
-    """Line 0 is the file as a whole."""
-    return f"{path}:{line}" if line else path
 
 
 @value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
 from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome
-from verdigris.views.lines import count_of
+from verdigris.views.lines import Dot, count_of
 
 if TYPE_CHECKING:
     from verdigris.drivers.audit.report import AuditReport, LostCheck, UnitReport
@@ -84,10 +84,8 @@ KINDS: dict[str, FindingKind] = {
 
 SEVERITY = {name: number for number, name in enumerate(KINDS)}
 
-Tone = Literal["red", "green", "yellow"]
 
-
-def tone_of(outcome: AuditOutcome) -> Tone | None:
+def dot_of(outcome: AuditOutcome) -> Dot | None:
     """Returns red for blame, green for none, yellow for doubt; a change without code has no colour."""
     if outcome is AuditOutcome.NO_CODE:
         return None

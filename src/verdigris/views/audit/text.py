@@ -18,11 +18,11 @@ from verdigris.views.audit.findings import (
     SEVERITY,
     Finding,
     count_outcomes,
+    dot_of,
     name_unit,
     short,
     tell_range,
     tell_time,
-    tone_of,
     unit_findings,
 )
 from verdigris.views.lines import Line, count_of, make_visible, wrap
@@ -74,7 +74,7 @@ def _table_row(unit: UnitReport, time: str, width: int) -> Line:
     tail = f" {reds}  {time}"
     room = width - 2 - len(head) - len(tail)
     title = _fit(make_visible(unit.commit.title), room)
-    dot = tone_of(unit.outcome)
+    dot = dot_of(unit.outcome)
     return Line(f"{'' if dot else '  '}{head}{title}{tail}", dot, code=True)
 
 
@@ -91,7 +91,7 @@ def _table_details(unit: UnitReport, width: int) -> Iterator[Line]:
         return
     yield Line("")
     title = _fit(make_visible(name_unit(unit)), width - len(unit.outcome) - 4).rstrip()
-    yield Line(f"{unit.outcome}  {title}", tone_of(unit.outcome))
+    yield Line(f"{unit.outcome}  {title}", dot_of(unit.outcome))
     if unit.why and all(one.text != unit.why for one in told):
         yield Line(f"  {unit.why}")
     for _, group in groupby(told, key=lambda one: one.rule):
