@@ -168,6 +168,9 @@ class GoForms(Forms):
         return apply_edits(text, edits)
 
 
+FORMS = GoForms
+
+
 def _find_items(node: Node) -> Iterator[DeclarationItem]:
     if node.type in COMMENTS:
         if text_of_node(node).startswith(_DIRECTIVES):

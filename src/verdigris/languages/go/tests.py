@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word, Words
+from verdigris.languages.grammar.language import line_end
 from verdigris.languages.grammar.suite import At, GrammarSuite, spell
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -17,12 +18,16 @@ from verdigris.languages.grammar.trees import (
     text_of_node,
     walk,
 )
+from verdigris.languages.literals import quote_line
+from verdigris.languages.probes import ByteEdit
 from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
+
+    from verdigris.languages.grammar.suite import TestPlace
 
 
 _EQUAL = {
@@ -124,7 +129,7 @@ def gomega(function: Node | None, method: str, arguments: list[Node], at: At) ->
 
 _TESTS = ("Test", "Benchmark", "Fuzz", "Example")
 _FAILS = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
-SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
+_SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
 _OWNERS = frozenset({"t", "tb", "b", "f", "tt"})
 _OUTPUT = ("output:", "unordered output:")
 
@@ -243,7 +248,7 @@ class GoSuite(GrammarSuite):
     def _visit_call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
         owner, method = text_of_node(part(function, "operand")), text_of_node(part(function, "field"))
-        if owner in _OWNERS and method in SKIPS:
+        if owner in _OWNERS and method in _SKIPS:
             self.add_mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
         elif _is_failing(node):
             self.add_fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
@@ -312,3 +317,28 @@ def declared(root: Node) -> list[Declared]:
         )
         for node in functions
     ]
+
+
+SUITE = GoSuite
+
+
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
+    """Adds `t.Skip` as the first statement, with the test's own name for `t`."""
+    function = place.node if place.node.type == "function_declaration" else place.body
+    block = part(function, "body")
+    parameter = first(parts(part(function, "parameters")), "parameter_declaration")
+    owner = text_of_node(part(parameter, "name"))
+    if block is None or owner in {"", "_"}:
+        return None
+    statements = parts(first(parts(block), "statement_list"))
+    call = first(parts(statements[0]), "call_expression") if statements else None
+    called = part(call, "function")
+    if text_of_node(part(called, "operand")) == owner and text_of_node(part(called, "field")) in _SKIPS:
+        return ()
+    statement, at = f"{owner}.Skip({quote_line(why)})", block.start_byte + 1
+    following = statements[0].start_byte if statements else block.end_byte
+    if b"\n" not in data[at:following]:
+        return (ByteEdit(at, at, f" {statement};"),)
+    line = data[data.rfind(b"\n", 0, at) + 1 : at]
+    indent = line[: len(line) - len(line.lstrip())].decode()
+    return (ByteEdit(at, at, f"{line_end(data)}{indent}\t{statement}"),)

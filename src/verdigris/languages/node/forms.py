@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.concern_rules import read_rules
 from verdigris.languages.grammar.changes import negate, swap_word
 from verdigris.languages.grammar.expectations import FUNCTIONS, Expectations, last_of_each, table_of
+from verdigris.languages.grammar.mutation import MutationForms
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import (
     LIST,
@@ -221,7 +222,7 @@ def _kind(told: str) -> str:
     return TABLE if name.startswith(("Record<", "{")) else _TYPES.get(name, UNTOLD)
 
 
-FORMS = AnswerForms(
+ANSWERS = AnswerForms(
     functions={
         "function_declaration": body_of,
         "method_definition": body_of,
@@ -239,4 +240,7 @@ FORMS = AnswerForms(
 )
 
 
+EXPECTATIONS = NodeExpectations
 RULES = read_rules(Path(__file__).with_name("concerns.txt"))
+_NOT_RUN = 'if (true) throw new Error("not run by any test");'
+MUTATION = MutationForms(_NOT_RUN, f"(() => {{ {_NOT_RUN} }})()")

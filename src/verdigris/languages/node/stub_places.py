@@ -116,7 +116,10 @@ _COMMON = re.compile(r"^\s*(?:module\.)?exports\b", re.MULTILINE)
 _LOADS = re.compile(r"\brequire\(")
 
 
-def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+def stubs_of(path: str, files: WorktreeFiles, _said: Sequence[str]) -> tuple[Stub, ...]:
+    """The stubs of a test; its text shows enough."""
+    if grammar_of(path) != "node":
+        return ()
     text = files.text(path)
     wanted = merge_wanted(NodeUses(tree_of(path, data_of(path, files))[0]).wanted())
     common = bool(_LOADS.search(text)) and " from " not in text

@@ -236,6 +236,9 @@ class NodeForms(Forms):
         return not text_of_node(part(assigned, "left")).startswith(_EXPORTED)
 
 
+FORMS = NodeForms
+
+
 def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
     inner = _declaration(node) or node
     body = part(inner, "body") if inner.type in _CLASSES | _TYPES else None

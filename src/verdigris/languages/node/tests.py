@@ -20,8 +20,17 @@ from verdigris.languages.grammar.trees import (
 )
 from verdigris.languages.literals import one_line, quote_line
 from verdigris.languages.node.checks import assert_check, expect_check
-from verdigris.languages.node.test_ids import SEPARATOR, SUITES, TESTS, node_id, read_chain, read_name
+from verdigris.languages.node.test_ids import (
+    SEPARATOR,
+    SUITES,
+    TESTS,
+    declarations,
+    node_id,
+    read_chain,
+    read_name,
+)
 from verdigris.languages.probes import ByteEdit
+from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,6 +229,13 @@ class NodeSuite(GrammarSuite):
         if handler is not None:
             self.visit_part(part(handler, "body"), at.under("catch"))
         self.visit_children(part(node, "finalizer"), at)
+
+
+SUITE = NodeSuite
+
+
+def declared(root: Node) -> list[Declared]:
+    return [Declared(one.line, one.line, one if one.is_test else None) for one in declarations(root)]
 
 
 def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:

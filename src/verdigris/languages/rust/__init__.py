@@ -6,13 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
-from verdigris.languages.grammar.language import (
-    GrammarImports,
-    GrammarLanguage,
-    GrammarStubs,
-    GrammarTestReader,
-    Tables,
-)
+from verdigris.languages.grammar.folder import FolderStubs, FolderTables
+from verdigris.languages.grammar.language import GrammarImports, GrammarLanguage, GrammarTestReader
 from verdigris.languages.protocol import HeldOut, TestIds, lazy_modules, lazy_part
 
 if TYPE_CHECKING:
@@ -22,23 +17,14 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestResult
     from verdigris.languages import findings
-    from verdigris.languages.concern_rules import Rules
     from verdigris.languages.findings import HeldGroup, IdMark, Imported, TestRegions
-    from verdigris.languages.grammar import mutation
-    from verdigris.languages.grammar.suite import TestPlace
-    from verdigris.languages.grammar.validation import AnswerForms
-    from verdigris.languages.probes import ByteEdit
-    from verdigris.languages.rust import forms, stub_places, stubs, test_regions, tests
+    from verdigris.languages.rust import test_regions, tests
     from verdigris.languages.rust import text as rust_text
-    from verdigris.languages.stubs import Stub, WorktreeFiles
-    from verdigris.languages.test_comments import Declared
 
 
 if not TYPE_CHECKING:
-    forms, stub_places, stubs, test_regions, tests, rust_text = lazy_modules(
-        __name__, "forms stub_places stubs test_regions tests text"
-    )
-    findings, mutation = lazy_modules("verdigris.languages", "findings grammar.mutation")
+    test_regions, tests, rust_text = lazy_modules(__name__, "test_regions tests text")
+    (findings,) = lazy_modules("verdigris.languages", "findings")
 
 
 class RustTestIds(TestIds):
@@ -61,11 +47,6 @@ class RustTestReader(GrammarTestReader):
         return b"#[test]" in data
 
 
-class RustStubs(GrammarStubs):
-    def missing_stubs(self, path: str, files: WorktreeFiles, said: Sequence[str]) -> tuple[Stub, ...]:  # noqa: ARG002 - the text shows enough
-        return stub_places.stubs_of(path, files)
-
-
 class RustImports(GrammarImports):
     def read(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - a crate is built whole
         return ()
@@ -79,34 +60,10 @@ class RustHeldOut(HeldOut):
         return [findings.HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []
 
 
-class RustTables(Tables):
-    def declared(self, root: Node) -> list[Declared]:
-        return tests.declared(root)
-
-    def suite(self, path: str) -> tests.RustSuite:
-        return tests.RustSuite(path)
-
-    def stub_forms(self) -> stubs.RustForms:
-        return stubs.RustForms()
-
-    def answer_forms(self) -> AnswerForms:
-        return forms.FORMS
-
-    def expectations(self) -> forms.RustExpectations:
-        return forms.RustExpectations()
-
-    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-        return forms.skip_edits(place, data, why)
-
+class RustTables(FolderTables):
     def code_in_comments(self, root: Node) -> list[str]:
         """Adds the examples of documentation comments, since cargo runs them as tests."""
         return [*super().code_in_comments(root), *tests.doc_examples(root)]
-
-    def concern_rules(self) -> Rules:
-        return forms.RULES
-
-    def mutation_forms(self) -> mutation.MutationForms:
-        return mutation.MutationForms('if true { panic!("not run by any test") }')
 
 
 class RustLanguage(GrammarLanguage):
@@ -126,7 +83,7 @@ dependency."""
     project = lazy_part(f"{__name__}.project.RustProject")
     ids = cached_property(RustTestIds)
     tests = cached_property(RustTestReader)
-    stubs = cached_property(RustStubs)
+    stubs = cached_property(FolderStubs)
     imports = cached_property(RustImports)
     held_out = cached_property(RustHeldOut)
     unwraps = lazy_part(f"{__name__}.unwraps.RustUnwraps")

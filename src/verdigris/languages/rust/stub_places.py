@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.grammar.trees import part
@@ -17,7 +17,8 @@ _EITHER = re.compile(r"Result<(.+), ([^,]+)>")
 _TODO = f'todo!("{MARK}")'
 
 
-def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+def stubs_of(path: str, files: WorktreeFiles, _said: Sequence[str]) -> tuple[Stub, ...]:
+    """The stubs of a test; its text shows enough."""
     home = _home(path, files)
     if home is None:
         return ()

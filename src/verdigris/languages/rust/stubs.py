@@ -150,6 +150,9 @@ class RustForms(Forms):
             yield value, _ZEROS[value.type]
 
 
+FORMS = RustForms
+
+
 def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
     body = part(node, "body")
     holds = body is not None and node.type not in {"function_item", "enum_variant"}

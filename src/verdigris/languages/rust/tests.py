@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word, Words
+from verdigris.languages.grammar.language import indent_at, line_end
 from verdigris.languages.grammar.suite import At, GrammarNames, GrammarSuite, spell
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -18,12 +19,16 @@ from verdigris.languages.grammar.trees import (
     text_of_node,
     walk,
 )
+from verdigris.languages.literals import quote_line
+from verdigris.languages.probes import ByteEdit
 from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
+
+    from verdigris.languages.grammar.suite import TestPlace
 
 _TESTS = frozenset({"test", "rstest", "test_case", "bench", "quickcheck", "proptest", "gtest"})
 _ROWS = frozenset({"case", "test_case"})
@@ -203,6 +208,21 @@ class RustSuite(GrammarSuite):
                     node,
                     next((n for n in children[index + 1 :] if text_of_node(n).startswith("{")), None),
                 )
+
+
+SUITE = RustSuite
+
+
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
+    """Adds `#[ignore = "…"]` as the last attribute; None for a test inside a macro, which is only tokens."""
+    if place.node.type != "function_item":
+        return None
+    if any(attribute_name(one) == "ignore" for one in attributes_of(place.node)):
+        return ()
+    at = place.node.start_byte
+    indent = indent_at(data, at)
+    between = " " if indent is None else f"{line_end(data)}{indent}"
+    return (ByteEdit(at, at, f"#[ignore = {quote_line(why)}]{between}"),)
 
 
 def doc_examples(root: Node) -> Iterator[str]:
