@@ -7,36 +7,18 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.folder import FolderStubs, FolderTables
-from verdigris.languages.grammar.language import GrammarImports, GrammarLanguage, GrammarTestReader
-from verdigris.languages.protocol import HeldOut, TestIds, lazy_modules, lazy_part
+from verdigris.languages.grammar.language import GrammarLanguage, GrammarTestReader
+from verdigris.languages.protocol import lazy_modules, lazy_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from tree_sitter import Node
 
-    from verdigris.core.report import TestResult
-    from verdigris.languages import findings
-    from verdigris.languages.findings import HeldGroup, IdMark, Imported, TestRegions
+    from verdigris.languages.findings import TestRegions
     from verdigris.languages.rust import test_regions, tests
-    from verdigris.languages.rust import text as rust_text
 
 
 if not TYPE_CHECKING:
-    test_regions, tests, rust_text = lazy_modules(__name__, "test_regions tests text")
-    (findings,) = lazy_modules("verdigris.languages", "findings")
-
-
-class RustTestIds(TestIds):
-    def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
-        return rust_text.case_of(str(mark.test), path, result)
-
-    def native_id(self, path: str, mark: IdMark, case: str) -> str:
-        return f"{path}::{rust_text.modules(path)[0]}{mark.test}{case}"
-
-    def makes(self, written: str, reported: str) -> bool:
-        # The modules that contain the file may come before the name, and a case of its table after it.
-        return f"::{written}::" in f"::{reported}::"
+    test_regions, tests = lazy_modules(__name__, "test_regions tests")
 
 
 class RustTestReader(GrammarTestReader):
@@ -45,19 +27,6 @@ class RustTestReader(GrammarTestReader):
 
     def holds_test(self, data: bytes) -> bool:
         return b"#[test]" in data
-
-
-class RustImports(GrammarImports):
-    def read(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - a crate is built whole
-        return ()
-
-    def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        return rust_text.imported_files(path, text, files)
-
-
-class RustHeldOut(HeldOut):
-    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
-        return [findings.HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []
 
 
 class RustTables(FolderTables):
@@ -81,11 +50,11 @@ dependency."""
         return test_regions
 
     project = lazy_part(f"{__name__}.project.RustProject")
-    ids = cached_property(RustTestIds)
+    ids = lazy_part(f"{__name__}.modules.RustTestIds")
     tests = cached_property(RustTestReader)
     stubs = cached_property(FolderStubs)
-    imports = cached_property(RustImports)
-    held_out = cached_property(RustHeldOut)
+    imports = lazy_part(f"{__name__}.modules.RustImports")
+    held_out = lazy_part(f"{__name__}.modules.RustHeldOut")
     unwraps = lazy_part(f"{__name__}.unwraps.RustUnwraps")
     grammar = cached_property(RustTables)
 

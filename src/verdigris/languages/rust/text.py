@@ -1,19 +1,14 @@
-"""Reads the tokens of a Rust text, the names of tests, and imports."""
+"""Reads the tokens of a Rust text."""
 
 from __future__ import annotations
 
-import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.folders import first_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from verdigris.core.report import TestResult
 
 
 _TOKEN = re.compile(
@@ -139,63 +134,3 @@ def split_arguments(inside: Sequence[RustToken]) -> list[Sequence[RustToken]]:
             parts.append(inside[start:index])
             start = index + 1
     return [part for part in (*parts, inside[start:]) if part]
-
-
-def case_of(name: str, path: str, result: TestResult) -> str | None:
-    """The part of a reported name after the marked test's own name; None if it is another test."""
-    function = split_id(result.native_id).function
-    for around in modules(path):
-        whole = f"{around}{name}"
-        if function == whole or function.startswith(whole + "::"):
-            return function[len(whole) :]
-    return None
-
-
-def modules(path: str) -> tuple[str, ...]:
-    """The module paths that may come before the name of a test in this file; the most likely comes first."""
-    *parts, name = path.removesuffix(".rs").split("/")
-    if name in {"lib", "main"}:
-        return ("",)
-    if name != "mod":
-        parts.append(name)
-    likely = len(parts) - _after_root(parts)
-    lengths = sorted(range(len(parts) + 1), key=lambda length: (length != likely, length))
-    return tuple("".join(f"{part}::" for part in parts[len(parts) - length :]) for length in lengths)
-
-
-def _after_root(parts: list[str]) -> int:
-    """The index at which module names begin: after the last `src`, or after a crate's name in `tests/`."""
-    for index in range(len(parts) - 1, -1, -1):
-        if parts[index] == "src":
-            inside = parts[index + 1 : index + 2]
-            return min(index + (3 if inside == ["bin"] else 1), len(parts))
-        if parts[index] in {"tests", "benches", "examples"}:
-            return min(index + 2, len(parts))
-    return len(parts)
-
-
-_MOD = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(?:r#)?(\w+)\s*;", re.MULTILINE)
-_USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?:::)?((?:\w+::)*\w+)", re.MULTILINE)
-_LIBRARIES = frozenset({"std", "core", "alloc", "self"})
-
-
-def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-    folder, name = posixpath.split(path)
-    own = folder if name in {"lib.rs", "main.rs", "mod.rs"} else path.removesuffix(".rs")
-    for module in _MOD.findall(text):
-        tried = (f"{at}/{module}{end}" for at in (own, folder) for end in (".rs", "/mod.rs"))
-        yield from first_known((posixpath.normpath(each) for each in tried), files)
-    crate = folder
-    while crate and f"{crate}/Cargo.toml" not in files:
-        crate = posixpath.dirname(crate)
-    source = posixpath.join(crate, "src")
-    for use in _USE.findall(text):
-        top, *parts = use.split("::")
-        if top in _LIBRARIES:
-            continue
-        if top != "super":
-            yield from first_known((f"{source}/lib.rs", f"{source}/main.rs"), files)
-        at = folder if top == "super" else source
-        for part in parts:
-            at = posixpath.join(at, part)
-            yield from first_known((f"{at}.rs", f"{at}/mod.rs"), files)
