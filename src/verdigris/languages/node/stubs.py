@@ -192,20 +192,20 @@ class NodeForms(Forms):
             yield from report_fault(item, value_fault(value))
 
     def members(self, item: DeclarationItem) -> Node | None:
-        node = _declaration_of(item.node)
+        node = _declaration(item.node) or item.node
         return (
             part(node, "body") if node.type in {"class_declaration", "abstract_class_declaration"} else None
         )
 
     def head(self, item: DeclarationItem) -> str:
-        node = _declaration_of(item.node)
+        node = _declaration(item.node) or item.node
         if node.type in {"lexical_declaration", "variable_declaration"}:
             return " ".join(head_form(one, "value") for one in parts(node))
         return f"{item.node.type} {head_form(node, 'body', 'value')}"
 
     def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
         typed = not path.endswith(("js", "jsx"))
-        node = _declaration_of(item.node)
+        node = _declaration(item.node) or item.node
         if body := part(node, "body"):
             if node.type not in {"interface_declaration", "enum_declaration"}:
                 yield body, _THROWS
@@ -330,10 +330,6 @@ def _is_require(node: Node) -> bool:
     while node.type == "member_expression" and (held := part(node, "object")) is not None:
         node = held
     return node.type == "call_expression" and text_of_node(part(node, "function")) == "require"
-
-
-def _declaration_of(node: Node) -> Node:
-    return part(node, "declaration") or node if node.type == "export_statement" else node
 
 
 def _is_work(value: Node) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
@@ -22,34 +23,28 @@ from verdigris.views.audit.findings import (
 )
 from verdigris.views.lines import make_visible
 
-FORMATS = ("table", "json", "markdown", "junit", "github", "sarif", "html")
+_RENDERERS = {
+    "table": "text.render_table",
+    "json": "formats.render_json",
+    "markdown": "text.render_markdown",
+    "junit": "formats.render_junit",
+    "github": "formats.render_annotations",
+    "sarif": "formats.render_sarif",
+    "html": "page.render_page",
+}
+"""The function of each format, below this folder; its module is loaded when the format is asked for."""
+FORMATS = tuple(_RENDERERS)
 
 
 def render(report: AuditReport, format_: str, diffs: Mapping[str, str] | None = None) -> str:
-    """Imports only what the format needs; `diffs`: see `render_page`."""
-    match format_:
-        case "table":
-            from verdigris.views.audit.text import render_table
+    """`diffs`: see `render_page`."""
+    module, name = _RENDERERS[format_].split(".")
+    renderer = getattr(import_module(f"verdigris.views.audit.{module}"), name)
+    return str(renderer(report, diffs) if format_ == "html" else renderer(report))
 
-            return render_table(report)
-        case "json":
-            return json.dumps(render_report(report), indent=1) + "\n"
-        case "markdown":
-            from verdigris.views.audit.text import render_markdown
 
-            return render_markdown(report)
-        case "junit":
-            return render_junit(report)
-        case "github":
-            return render_annotations(report)
-        case "sarif":
-            return render_sarif(report)
-        case "html":
-            from verdigris.views.audit.page import render_page
-
-            return render_page(report, diffs)
-        case _:
-            raise ValueError(format_)
+def render_json(report: AuditReport) -> str:
+    return json.dumps(render_report(report), indent=1) + "\n"
 
 
 MOST = 10
