@@ -22,8 +22,7 @@ def test_the_docs_tell_every_command_and_every_option(name: str) -> None:
 
 
 def test_every_command_has_a_place_and_bears_its_own_name() -> None:
-    names = {*COMMANDS, *HIDDEN}
-    assert {load_command(name).name for name in names} == names
+    assert [name for name in (*COMMANDS, *HIDDEN) if load_command(name).name != name] == []
 
 
 def test_the_overview_fits_a_terminal() -> None:
