@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
 from verdigris.core.confinement.needs import needs, write_keys
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.report import RunEnd, differences, merge_reports, only, suite_of
+from verdigris.core.report import (
+    RoomDifference,
+    RunEnd,
+    TestReport,
+    differences,
+    merge_reports,
+    only,
+    suite_of,
+)
+from verdigris.core.settings import Stack
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import first_line
 from verdigris.execution.process import Command, run
@@ -17,15 +28,7 @@ from verdigris.execution.tools.registry import SECONDS, tool_of, version
 from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.runners.registry import need_finders
 from verdigris.storage.git import program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from verdigris.core.report import RoomDifference, TestReport
-    from verdigris.core.settings import Stack
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 Level = Literal["ok", "warn", "fail"]
 

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Configured, Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
@@ -18,22 +18,19 @@ from verdigris.core.state import Phase, State
 from verdigris.core.value import replace, value
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
+from verdigris.runners.protocol import Progress
 from verdigris.sandbox import strength
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import ask_users_git
 from verdigris.storage.intents import recover
+from verdigris.storage.log.log import Log
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.storage.snapshots.workspace import Workspace
 from verdigris.turns.baseline import known_baseline
 from verdigris.turns.next_move import following_move
-
-if TYPE_CHECKING:
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.log.log import Log
-
 
 WROTE = "init"
 ADOPTED = "init, with the tdd.yaml that was there"

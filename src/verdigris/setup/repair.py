@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from verdigris.checks.ground import first_ground
 from verdigris.core.errors import NotConfigured, storage_error
@@ -16,16 +17,10 @@ from verdigris.core.value import replace, value
 from verdigris.sandbox.folders import ROOMS
 from verdigris.storage.calls.call_records import CALLS
 from verdigris.storage.log.files import HEAD, LOCK, LOG
+from verdigris.storage.log.log import Repaired
 from verdigris.storage.project import open_log, open_project
 from verdigris.storage.repository import LOCKS, Repository, find_repository, head
 from verdigris.storage.snapshots.store_repair import STORE, StoreRepair, find_lost, repair_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from verdigris.storage.log.log import Repaired
-
 
 FILES = (LOG, HEAD, LOCK)
 COMMITTED = frozenset({PathClass.SOURCE, PathClass.TEST, PathClass.SPEC})

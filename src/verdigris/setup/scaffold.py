@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, NotARepository, ToolMissing, UserError
 from verdigris.core.languages import DEFAULT_LANGUAGE
@@ -14,17 +14,18 @@ from verdigris.core.value import replace, value
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.folders import folders
 from verdigris.languages.registry import language_named, readers
-from verdigris.languages.starter import FoundPython, project_name, says_nothing, title_of
+from verdigris.languages.starter import (
+    FoundPython,
+    Scaffolder,
+    ScaffoldForm,
+    project_name,
+    says_nothing,
+    title_of,
+)
 from verdigris.setup.detection import detect, name_of_language
 from verdigris.storage.config import load, load_machine, render
 from verdigris.storage.project import CONFIG
 from verdigris.storage.repository import find_repository, read_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from verdigris.languages.starter import Scaffolder, ScaffoldForm
-
 
 IGNORE = ".gitignore"
 

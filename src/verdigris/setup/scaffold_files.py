@@ -6,28 +6,24 @@ Safe to repeat after a kill: what is there already is left, and what is missing 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from verdigris.core.errors import ConfigError, StorageError, UserError
 from verdigris.core.events import Scaffolded, Unconfigured, decode
+from verdigris.core.records import Actor
 from verdigris.core.settings import MachineSettings
 from verdigris.core.value import value
 from verdigris.setup.initialisation import Initialised, InitPlan, carry_out
+from verdigris.setup.scaffold import Scaffold
 from verdigris.storage.config import load_machine
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.project import CONFIG, drafts, open_log
 from verdigris.storage.repository import Repository, find_repository, head, read_plain
 from verdigris.turns.git import CommitIdentity, author_environment
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from verdigris.core.records import Actor
-    from verdigris.setup.scaffold import Scaffold
-
 
 _MESSAGE = """\
 chore: scaffold the kata
