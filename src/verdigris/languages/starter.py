@@ -45,6 +45,12 @@ class FoundPython:
 FindPython: TypeAlias = "Callable[[], FoundPython | None]"
 
 
+def read_texts(path: Path) -> dict[str, str]:
+    """The texts of a file with sections; each begins below a line `=== NAME`."""
+    _, *parts = re.split(r"^=== (.*)\n", path.read_text("utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
 FALLBACK = "kata"
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^\s{0,3}#+[ \t]+(.+?)[ \t#]*$|^([^\n]+)\n(?:={3,}|-{3,})[ \t]*$", re.MULTILINE)

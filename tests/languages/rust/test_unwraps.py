@@ -4,11 +4,9 @@ import pytest
 
 from verdigris.core.report import Failure, Place
 from verdigris.languages.rust import LANGUAGE
-from verdigris.languages.rust.text import find_definitions
 
-KNOWN = find_definitions(
-    {"src/lib.rs": "pub fn parse(text: &str) -> Result<u32, String> {}\nimpl A { fn add(&self) {} }\n"}
-)
+SOURCE = b"pub fn parse(text: &str) -> Result<u32, String> {}\nimpl A { fn add(&self) {} }\n"
+KNOWN = LANGUAGE.unwraps.functions({"src/lib.rs": SOURCE})
 TEXT = """\
 #[test]
 fn one() {

@@ -116,3 +116,64 @@ def test_the_schema_is_as_strict_servers_want_it_and_agrees_with_the_reading() -
     assert set(edit["properties"]) == set(RoleEdit.__struct_fields__)
     assert set(pin["properties"]) == set(Pin.__struct_fields__)
     assert whole["properties"]["verdict"]["enum"] == [say.value for say in Say]
+
+
+# -- slips that are mended -----------------------------------------------------------------------
+
+
+SLOPPY: dict[str, Any] = {"path": "a.py", "action": "upsert", "content": "x = 'it\\'s, ]'\n"}
+SAID: dict[str, Any] = {"verdict": "edit", "rationale": "why", "subject": "add it", "edits": [SLOPPY]}
+
+
+def content_of(text: str) -> str | None:
+    answer = read_answer(text)
+    assert isinstance(answer, RoleAnswer), answer
+    return answer.edits[0].content
+
+
+def without(key: str, **more: Any) -> str:
+    return json.dumps({**SAID, "edits": [{k: v for k, v in {**SLOPPY, **more}.items() if k != key}]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(SAID)[:-1] + ",}",
+        json.dumps(SAID).replace("}]", "},\n ]"),
+        repr(SAID),
+        repr({**SAID, "read": []}).replace("'verdict'", '"verdict"'),
+        repr({**SAID, "edits": [{**SLOPPY, "to": None}]}).replace("None", "null"),
+        f"[{json.dumps(SAID)}]",
+        without("action"),
+        json.dumps({key: said for key, said in SAID.items() if key != "verdict"}),
+    ],
+)
+def test_a_slip_costs_nothing(text: str) -> None:
+    assert content_of(text) == SLOPPY["content"]
+
+
+def test_an_edit_that_names_a_new_place_is_a_move() -> None:
+    answer = read_answer(json.dumps({**SAID, "edits": [{"path": "a.py", "to": "b.py"}]}))
+    assert isinstance(answer, RoleAnswer)
+    assert answer.edits[0].action == "move"
+
+
+@pytest.mark.parametrize("lines", [["a = 1", "b = 2"], ["a = 1\n", "b = 2\n"], ["a = 1\n", "b = 2"]])
+def test_a_list_of_lines_is_a_text(lines: list[str]) -> None:
+    said = json.dumps({**SAID, "edits": [{**SLOPPY, "content": lines}]})
+    assert (content_of(said) or "").splitlines() == ["a = 1", "b = 2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[1, 2]", "The answer is a JSON array"),
+        (json.dumps({**SAID, "edits": [{"path": "a.py"}]}), "missing required field `action`"),
+        (json.dumps([SLOPPY, 3]), "The answer is a JSON array"),
+        ("{'verdict': 'edit', 'rationale': open('x')}", "broken"),
+    ],
+)
+def test_what_is_in_doubt_is_not_guessed(text: str, why: str) -> None:
+    answer = read_answer(text)
+    assert isinstance(answer, RefusedAnswer)
+    assert why in answer.reasons[0]
