@@ -246,7 +246,7 @@ def _with_debts(
     unasked = find_unasked(candidate, suite)
     asked = settings.liveness and candidate.room is not None
     debts = question_debts(candidate, claimed, suite, state.owed.values()) if asked else Debts()
-    noted = (*scrutiny.noted, *(f"not asked whether a test notices it: {text}" for text in debts.untried))
+    noted = (*scrutiny.noted, *_describe_untried(debts.untried))
     reasons = (*map(str, unasked), *(f"{UNASKED}{text}" for text in debts.unasked))
     if owe:
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
@@ -257,6 +257,14 @@ def _with_debts(
     else:
         noted = (*noted, *reasons)
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
+
+
+NOT_ASKED = "not asked whether a test notices it: "
+
+
+def _describe_untried(untried: Sequence[str]) -> tuple[str, ...]:
+    more = f" (and {len(untried) - 1} more)" if len(untried) > 1 else ""
+    return (f"{NOT_ASKED}{untried[0]}{more}",) if untried else ()
 
 
 def question_refactor(candidate: Candidate, state: WorktreeState, suite: TestReport) -> Answers:

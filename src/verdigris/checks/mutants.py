@@ -32,6 +32,8 @@ MOST = 12
 """Mutants that are tried where each costs a run of the suite; by lot."""
 _ENDLESS = 3.0
 """A mutant that takes so many times as long as the suite, and so many seconds more, never ends."""
+_WORTH_A_TRACE_MS = 2_000
+"""From this time on that the first tests would take, one run more tells which of them run a function."""
 _NO_TIME = "time or number of tries was used up"
 _UNBUILT = "what it was changed to does not build"
 _UNLIKE = "the tests do not pass in a run of this kind"
@@ -122,78 +124,85 @@ class _SetTrial:
         self.candidate, self.stack, self.trial, self.ends = candidate, stack, trial, ends
         stacks = candidate.project.settings.stacks
         self.passing = by_stack(stacks, sorted(trial.passing)).get(stack, ())
-        self.first = tuple(name for name in self.passing if name in trial.first)
+        self.took = {result.native_id: result.duration_ms for result in trial.ran.results}
+        self.uses = trial.ran.uses
 
     def try_all(self, mutants: Sequence[Mutant]) -> Tried:
+        """Asks the first tests about all mutants, and the others about what these did not notice."""
         announce(self.trial.progress, f"changes that a test should notice: {len(mutants)}")
+        first = tuple(name for name in self.passing if name in self.trial.first)
+        rest = tuple(name for name in self.passing if name not in self.trial.first)
         untried: list[str] = []
         left = list(mutants)
-        if self.first:
-            left, unsure = self._try_set(left, self.first)
-            untried += unsure
-        if left and (others := self._tests_of(left)):
-            left, unsure = self._try_set(left, others)
-            untried += unsure
+        for names in (first, rest):
+            if not names or not left or self._seconds_left() <= 0:
+                untried += [f"{describe_place(mutant)}: {_NO_TIME}" for mutant in left if names]
+                left = [] if names else left
+                continue
+            asked = self._choose_tests(left, names, late=names is rest)
+            idle = [mutant for mutant, own in zip(left, asked, strict=True) if not own]
+            busy = [(mutant, own) for mutant, own in zip(left, asked, strict=True) if own]
+            survivors, unsure = self._try_set(busy) if busy else ([], [])
+            left, untried = [*idle, *survivors], [*untried, *unsure]
         return Tried(tuple(left), tuple(untried))
 
-    def _tests_of(self, mutants: Sequence[Mutant]) -> tuple[str, ...]:
-        """The passing tests that ran a changed function, and were not asked yet."""
-        rest = [name for name in self.passing if name not in self.first]
-        if not rest or self.trial.apart:
-            return tuple(rest)
-        uses = self.trial.ran.uses or self._run_traced().uses
+    def _choose_tests(
+        self, mutants: Sequence[Mutant], names: tuple[str, ...], *, late: bool
+    ) -> list[tuple[str, ...]]:
+        """For each mutant those of the tests that ran its function, where it costs less to know that."""
+        if self.trial.apart:
+            return [names] * len(mutants)
+        cost = len(mutants) * sum(self.took.get(name, 0) for name in names)
+        if self.uses is None and (late or cost > _WORTH_A_TRACE_MS):
+            announce(self.trial.progress, "which tests run what changed")
+            request = TestRequest(uses=True, sources=(), timeout=self._seconds_left() + _ENDLESS)
+            self.uses = execute_suite(self.candidate.project, request, layer=self.candidate.room).uses
+        uses = self.uses
         if uses is None or uses.problem:
-            return tuple(rest)
-        by_path = {m.path: [other for other in mutants if other.path == m.path] for m in mutants}
-        wanted = frozenset(n for path, mine in by_path.items() for n in _places_of(uses, path, mine))
-        return tuple(name for name in rest if _may_run(uses, name, wanted))
+            return [names] * len(mutants)
+        places = {mutant: frozenset(_places_of(uses, mutant)) for mutant in mutants}
+        return [tuple(name for name in names if _may_run(uses, name, places[m])) for m in mutants]
 
-    def _run_traced(self) -> TestReport:
-        announce(self.trial.progress, "which tests run what changed")
-        request = TestRequest(uses=True, sources=(), timeout=self._seconds_left() + _ENDLESS)
-        return execute_suite(self.candidate.project, request, layer=self.candidate.room)
-
-    def _try_set(self, mutants: Sequence[Mutant], names: Sequence[str]) -> tuple[list[Mutant], list[str]]:
-        """The mutants that none of these tests notices, and what could not be tried."""
-        if self._seconds_left() <= 0:
-            return [], [f"{describe_place(mutant)}: {_NO_TIME}" for mutant in mutants]
-        outcomes = self._run_set(mutants, names)
-        true = outcomes.get(None)
+    def _try_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> tuple[list[Mutant], list[str]]:
+        """The mutants that none of their tests notices, and what could not be tried."""
+        outcomes = self._run_set(asked)
+        true = outcomes[0]
         passed = frozenset(i for i, how in true.outcomes.items() if how == "passed") if true else frozenset()
-        if not passed:
-            return [], [f"{describe_place(mutant)}: {_UNLIKE}" for mutant in mutants]
         unnoticed: list[Mutant] = []
         untried: list[str] = []
-        for mutant in mutants:
-            outcome = outcomes.get(mutant)
+        for (mutant, names), outcome in zip(asked, outcomes[1:], strict=True):
+            sure = passed.intersection(names)
             if outcome is None or (outcome.why == _SPENT and not outcome.outcomes):
                 untried.append(f"{describe_place(mutant)}: {_NO_TIME}")
-            elif not outcome.why and all(outcome.outcomes.get(name) == "passed" for name in passed):
+            elif not sure:
+                untried.append(f"{describe_place(mutant)}: {_UNLIKE}")
+            elif not outcome.why and all(outcome.outcomes.get(name) == "passed" for name in sure):
                 unnoticed.append(mutant)
         return unnoticed, untried
 
-    def _run_set(
-        self, mutants: Sequence[Mutant], names: Sequence[str]
-    ) -> dict[Mutant | None, VariantOutcome]:
-        """How the runs ended; that of no mutant is the true one. They come in any order."""
+    def _run_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> list[VariantOutcome | None]:
+        """How the runs ended: first the true one, of all their tests, then that of each mutant."""
         project, tree = self.candidate.project, self.candidate.tree
-        paths = list(dict.fromkeys(mutant.path for mutant in mutants))
+        paths = list(dict.fromkeys(mutant.path for mutant, _ in asked))
         plain = {p: data for p, data in project.workspace.read_many(tree, paths).items() if data is not None}
-        members: list[Mutant | None] = [None, *mutants]
-        random.SystemRandom().shuffle(members)
-        texts = [plain if one is None else {**plain, one.path: one.data} for one in members]
+        every = tuple(dict.fromkeys(name for _, names in asked for name in names))
+        texts = [plain, *({**plain, mutant.path: mutant.data} for mutant, _ in asked)]
+        selected = [every, *(names for _, names in asked)]
+        order = random.SystemRandom().sample(range(len(texts)), len(texts))
         seconds = self._seconds_left()
-        took = sum(r.duration_ms for r in self.trial.ran.results if r.native_id in set(names))
+        took = sum(self.took.get(name, 0) for name in every)
         runs = RequestedRuns(
-            tuple({path: _decode(data) for path, data in each.items()} for each in texts),
+            tuple({path: _decode(data) for path, data in texts[at].items()} for at in order),
             seconds=seconds,
             each=time_for_mutant(took, seconds),
             until_failure=True,
             preload=self.trial.ran.installed,
+            names=tuple(selected[at] for at in order),
         )
-        request = TestRequest(tuple(names), runs=runs, sources=(), timeout=seconds + project.settings.timeout)
+        request = TestRequest(every, runs=runs, sources=(), timeout=seconds + project.settings.timeout)
         report = run_request(project, self.stack, request, layer=self.candidate.room)
-        return {members[outcome.index]: outcome for outcome in report.variants}
+        by_index = {order[outcome.index]: outcome for outcome in report.variants}
+        return [by_index.get(at) for at in range(len(texts))]
 
     def _seconds_left(self) -> float:
         return self.ends - time.monotonic()
@@ -206,17 +215,14 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _places_of(uses: RunUses, path: str, mutants: Sequence[Mutant]) -> Iterable[int]:
-    """Numbers of the recorded functions in which the mutants stand; where that is unclear, of all."""
-    here = {line: number for number, (at, line) in enumerate(uses.places) if at == path}
-    tracing = reader_of(path).tracing()
-    named = None
-    if tracing is not None:
-        named = tracing.name_lines(_decode(mutants[0].data), {*here, *(mutant.line for mutant in mutants)})
-    names = {named[mutant.line] for mutant in mutants} if named else {""}
-    if "" in names or named is None:
+def _places_of(uses: RunUses, mutant: Mutant) -> Iterable[int]:
+    """Numbers of the functions in which a mutant stands; where that is unclear, of all in its file."""
+    here = {line: number for number, (at, line) in enumerate(uses.places) if at == mutant.path}
+    tracing = reader_of(mutant.path).tracing()
+    named = None if tracing is None else tracing.name_lines(_decode(mutant.data), {*here, mutant.line})
+    if named is None or not named[mutant.line]:
         return here.values()
-    return [number for line, number in here.items() if named[line] in names]
+    return [number for line, number in here.items() if named[line] == named[mutant.line]]
 
 
 def _may_run(uses: RunUses, test: str, wanted: frozenset[int]) -> bool:

@@ -56,6 +56,8 @@ class RequestedRuns:
     """Each run loads the test tool itself."""
     until_failure: bool = False
     """A run ends with its first failing test."""
+    names: tuple[tuple[str, ...], ...] = ()
+    """For each run, the ids of the tests that it runs; none: all that are asked for."""
     preload: tuple[str, ...] = ()
     """Installed modules that are loaded before all runs."""
 

@@ -49,9 +49,9 @@ class RunSet:
         self.channel.send("start", python=version, rootdir=here, collect_only=False)
         self.channel.send("collected", ids=[])
         if not hasattr(os, "fork") or not self.runs["disposable"]:
-            texts = json.loads(self.channel.read_rest())
+            members = json.loads(self.channel.read_rest())
             why = "the tree is not disposable" if hasattr(os, "fork") else "no processes can be forked"
-            self._give_up(len(texts), why)
+            self._give_up(len(members), why)
         else:
             self._make_runs()
         self.channel.send("end", code=0)
@@ -65,24 +65,24 @@ class RunSet:
             process = self._start_process(None)
             process.is_ready(_READY)
         # Read only now: otherwise the ready process, and so every run, would have the texts in its memory.
-        texts: list[dict[str, str]] = json.loads(self.channel.read_rest())
+        members: list[tuple[dict[str, str], list[str]]] = json.loads(self.channel.read_rest())
         self._deadline = time.monotonic() + self.runs["seconds"]
         try:
-            written = Written(self.channel.settings["worktree"], texts)
+            written = Written(self.channel.settings["worktree"], [files for files, _ in members])
         except Unwritten as error:
-            self._give_up(len(texts), str(error))
+            self._give_up(len(members), str(error))
             process.end()
             return
         root, private = self.channel.settings["worktree"], self.runs["private"]
         leavings = Leavings(root, private, frozenset(written.names))
         try:
-            for number, files in enumerate(texts):
-                self._make_run(process, written, number, Outcomes(files))
+            for number, (files, select) in enumerate(members):
+                self._make_run(process, written, number, Outcomes(files, select))
                 leavings.clear()
         finally:
             written.put_back()
         if self.watched["trace"] and time.monotonic() < self._deadline:
-            seen = Outcomes()
+            seen = Outcomes(select=self.watched["select"])
             self._observe_run(process, TRACED, seen)
             for path, lines in seen.lines.items():
                 self.channel.send("lines", path=path, lines=lines, cut=seen.cut)
@@ -105,7 +105,7 @@ class RunSet:
         """Makes one run and collects its outcomes. Returns why some tests have none, if so."""
         until = min(self._deadline, time.monotonic() + self.runs["each"])
         try:
-            for line in process.messages(kind, lambda: until - time.monotonic()):
+            for line in process.messages(kind, seen.select, lambda: until - time.monotonic()):
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                     seen.take(json.loads(line))
                 if seen.ended or (self.runs["until_failure"] and seen.failed):
@@ -145,7 +145,9 @@ _RANK = {"passed": 0, "skipped": 1, "failed": 2}
 class Outcomes:
     """How the tests of one run ended, by the messages of its reporter."""
 
-    def __init__(self, files: Any = ()) -> None:
+    def __init__(self, files: Any = (), select: Any = ()) -> None:
+        """`files`: those that were changed. `select`: ids of the tests that are run."""
+        self.select = select
         self._files = frozenset(files)
         self._status: dict[str, str] = {}
         self._ended: set[str] = set()
