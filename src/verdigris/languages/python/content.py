@@ -83,8 +83,10 @@ def content_edits(statement: Node) -> tuple[ByteEdit, ...]:
         return ()
     first, second = sides
     return (
-        ByteEdit(first.start_byte, first.start_byte, f"*(({compare})("),
-        ByteEdit(second.end_byte, second.end_byte, ") and (0, 0) or (0, 1))"),
+        ByteEdit(
+            first.start_byte, first.start_byte, f"*(lambda a, e: (e, e if ({compare})(a, e) else object()))("
+        ),
+        ByteEdit(second.end_byte, second.end_byte, ")"),
     )
 
 
