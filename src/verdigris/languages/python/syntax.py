@@ -1,4 +1,4 @@
-"""Parses Python, replaces nodes, and aligns lines of two texts."""
+"""Parses Python, and aligns the lines of two texts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import warnings
 from collections import Counter
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
-
-from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -63,7 +61,7 @@ StatementText = tuple[str, int]
 
 
 def split_statements(text: str, tree: ast.Module) -> dict[ast.stmt, StatementText]:
-    lines = [match.group() for match in _LINE.finditer(text.removeprefix("\ufeff"))]
+    lines = split_lines(text.removeprefix("\ufeff"))
     return {
         node: ("".join(lines[first_line(node) - 1 : node.end_lineno]), node.col_offset) for node in tree.body
     }
@@ -91,106 +89,11 @@ def first_line(node: ast.stmt) -> int:
 
 CODING_LINE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]*)")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_BLOCKS = (ast.With, ast.AsyncWith)
 
 
-@value
-class TextEdit:
-    start: int
-    end: int
-    new: str
-
-
-class Source:
-    """A Python text with its tree, which makes edits of nodes. Raises SyntaxError if it does not parse."""
-
-    def __init__(self, text: str, tree: ast.Module | None = None) -> None:
-        """`tree`: the tree of the text, if it was parsed already."""
-        self.text = text
-        self._shift = len(text) - len(text.removeprefix("\ufeff"))
-        self.tree = tree or parse(text)
-        self._lines = [(m.start(), m.group()) for m in _LINE.finditer(text, self._shift)]
-
-    def segment(self, node: ast.expr | ast.stmt) -> str:
-        start, end = self._span(node)
-        return self.text[start:end]
-
-    def replace_node(self, node: ast.expr | ast.stmt, new: str) -> TextEdit:
-        return TextEdit(*self._span(node), new)
-
-    def before(self, node: ast.stmt, new: str) -> TextEdit:
-        """Adds a statement before this one, in the same block."""
-        start = self._at(first_line(node), node.col_offset)
-        if hasattr(node, "body") or hasattr(node, "cases"):
-            return TextEdit(start, start, f"{new}\n{self._indent(node)}")
-        return TextEdit(start, start, f"{new}; ")
-
-    def line_above(self, node: ast.stmt, new: str) -> TextEdit:
-        """Adds a line above a statement and its decorators; the statement must begin its line."""
-        start = self._at(first_line(node), node.col_offset)
-        return TextEdit(start, start, f"{new}{self.line_end}{self._indent(node)}")
-
-    def line_below(self, node: ast.stmt, new: str) -> TextEdit:
-        """Adds a line below a statement."""
-        start, line = self._lines[(node.end_lineno or node.lineno) - 1]
-        end = start + len(line)
-        begun = "" if line.endswith(("\n", "\r")) else self.line_end
-        return TextEdit(end, end, f"{begun}{new}{self.line_end}")
-
-    def line_on_top(self, new: str) -> TextEdit:
-        """Adds a line at the top of the file, below the lines of `#!` and of the encoding."""
-        start = self._shift
-        for at, line in self._lines[:2]:
-            if line.startswith("#!") or CODING_LINE.match(line):
-                start = at + len(line)
-        return TextEdit(start, start, f"{new}{self.line_end}")
-
-    @property
-    def line_end(self) -> str:
-        first = self._lines[0][1] if self._lines else ""
-        return first[len(first.rstrip("\r\n")) :] or "\n"
-
-    def after(self, node: ast.stmt, new: str) -> TextEdit:
-        """Adds a statement after this one, which runs under the same conditions."""
-        _, end = self._span(node)
-        if not isinstance(node, _BLOCKS):
-            return TextEdit(end, end, f"; {new}")
-        start, line = self._lines[(node.end_lineno or node.lineno) - 1]
-        end = start + len(line)
-        newline = "" if line.endswith(("\n", "\r")) else "\n"
-        return TextEdit(end, end, f"{newline}{self._indent(node)}{new}\n")
-
-    def apply(self, edits: Iterable[TextEdit]) -> str:
-        parts, done = [], 0
-        for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-            parts += [self.text[done : edit.start], edit.new]
-            done = edit.end
-        return "".join([*parts, self.text[done:]])
-
-    def lines(self, node: ast.stmt, edits: Iterable[TextEdit]) -> tuple[int, int]:
-        """The first and last line of a statement after the edits, with a statement added after its block."""
-        start, _ = self._span(node)
-        grown = sum(
-            edit.new.count("\n") - self.text.count("\n", edit.start, edit.end)
-            for edit in edits
-            if edit.end <= start
-        )
-        height = (node.end_lineno or node.lineno) - node.lineno + isinstance(node, _BLOCKS)
-        return node.lineno + grown, node.lineno + grown + height
-
-    def _indent(self, node: ast.stmt) -> str:
-        line = first_line(node)
-        start, _ = self._lines[line - 1]
-        return self.text[start : self._at(line, node.col_offset)]
-
-    def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        start = self._at(node.lineno, node.col_offset)
-        return start, self._at(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-
-    def _at(self, line: int, column: int) -> int:
-        """The offset in the text of a line and a column; columns count bytes of UTF-8."""
-        start, text = self._lines[line - 1]
-        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+def split_lines(text: str) -> list[str]:
+    """The lines with their ends, as Python counts them: `str.splitlines` splits at more signs."""
+    return _LINE.findall(text)
 
 
 class _Nameless(ast.NodeTransformer):

@@ -12,19 +12,13 @@ from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
 from verdigris.languages.python.same_code import declares_encoding, foreign_encoding
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
-from verdigris.languages.python.syntax import (
-    Source,
-    first_line,
-    parse_or_none,
-)
+from verdigris.languages.python.syntax import CODING_LINE, first_line, parse_or_none, split_lines
 from verdigris.languages.python.tests import collected_tests, is_fixture, read
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.weakening.facts import marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-    from verdigris.languages.python.syntax import TextEdit
 
 
 def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
@@ -95,9 +89,7 @@ def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
     rows = sum(
         one.what.startswith("parametrize ") for one in read(text).assertions if is_in_scope(one.scope, name)
     )
-    return TestFacts(
-        sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.source.tree))
-    )
+    return TestFacts(sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.tree)))
 
 
 @value
@@ -109,24 +101,29 @@ class _FunctionPlace:
 
 def mark_skipped(text: str, name: str, why: str) -> str | None:
     """See `Language.with_skip`."""
-    try:
-        source = Source(text)
-    except SyntaxError:
-        return None
-    places = [*_find_places(source.tree.body, name.partition("[")[0].split("::"))]
-    if not places or foreign_encoding(text) is not None:
+    tree = parse_or_none(text)
+    places = [] if tree is None else [*_find_places(tree.body, name.partition("[")[0].split("::"))]
+    if tree is None or not places or foreign_encoding(text) is not None:
         return None
     running = [place for place in places if not any(map(_skips, place.function.decorator_list))]
     module = "unittest" if places[0].has_bases else "pytest"
     if not running:
         return text
-    alias = _alias(source.tree, module, min(place.function.lineno for place in places))
+    alias = _alias(tree, module, min(place.function.lineno for place in places))
     reason = quote_line(why)
     if declares_encoding(text):
         reason = reason.encode("ascii", "backslashreplace").decode()
     mark = f"skip({reason})" if module == "unittest" else f"mark.skip(reason={reason})"
-    edits = [source.line_above(place.function, f"@{alias or module}.{mark}") for place in running]
-    return source.apply([*([] if alias else [_import(source, module)]), *edits])
+    bare = text.removeprefix("\ufeff")
+    lines = split_lines(bare)
+    end = lines[0][len(lines[0].rstrip("\r\n")) :] or "\n"
+    for place in sorted(running, key=lambda place: -place.function.lineno):
+        at = first_line(place.function) - 1
+        indent = lines[at][: place.function.col_offset]
+        lines.insert(at, f"{indent}@{alias or module}.{mark}{end}")
+    if not alias:
+        _add_import(lines, tree, module, end)
+    return "".join([text[: len(text) - len(bare)], *lines])
 
 
 def _find_places(
@@ -156,11 +153,10 @@ def _alias(tree: ast.Module, module: str, line: int) -> str | None:
     return None
 
 
-def _import(source: Source, module: str) -> TextEdit:
+def _add_import(lines: list[str], tree: ast.Module, module: str, end: str) -> None:
     """Adds an import in its place: before third-party imports, else after the last import, else on top."""
-    new, blank = f"import {module}", source.line_end
-    heads = [node for node in source.tree.body[:1] if is_docstring(node)]
-    rest = source.tree.body[len(heads) :]
+    heads = [node for node in tree.body[:1] if is_docstring(node)]
+    rest = tree.body[len(heads) :]
     while rest and isinstance(rest[0], ast.ImportFrom) and rest[0].module == "__future__":
         heads.append(rest.pop(0))
     imports: list[ast.stmt] = []
@@ -168,10 +164,12 @@ def _import(source: Source, module: str) -> TextEdit:
         imports.append(rest.pop(0))
     behind = [node for node in imports if module in sys.stdlib_module_names or not _is_standard(node)]
     if behind:
-        return source.line_above(behind[0], new)
-    if imports or heads:
-        return source.line_below((imports or heads)[-1], f"{blank}{new}")
-    return source.line_on_top(f"{new}{blank}{blank}")
+        lines.insert(behind[0].lineno - 1, f"import {module}{end}")
+    elif above := imports or heads:
+        lines.insert(above[-1].end_lineno or 0, f"{end}import {module}{end}")
+    else:
+        top = [at for at, line in enumerate(lines[:2], 1) if line.startswith("#!") or CODING_LINE.match(line)]
+        lines.insert(max(top, default=0), f"import {module}{end}{end}{end}")
 
 
 def _is_standard(node: ast.stmt) -> bool:
