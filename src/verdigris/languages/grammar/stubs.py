@@ -8,7 +8,7 @@ A change adds only stubs if every old declaration is unchanged and every new one
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import field, replace, value
@@ -36,6 +36,36 @@ _NAMES = frozenset({"identifier", "type_identifier"})
 _COUNTED = frozenset({"enum_variant_list", "enum_body"})
 
 
+class Item(Protocol):
+    """A statement or a declaration, as the rules of every language compare it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that it binds in its scope."""
+
+    @property
+    def form(self) -> str:
+        """A text that is equal for equal declarations, whatever their layout."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+    @property
+    def marked_to(self) -> int:
+        """The last line on which a marker counts for the whole declaration."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the text has an error inside of it."""
+
+
+ItemT = TypeVar("ItemT", bound=Item)
+T_contra = TypeVar("T_contra", bound=Item, contravariant=True)
+
+
 @value
 class DeclarationItem:
     """A declaration with its attributes and decorators."""
@@ -53,6 +83,18 @@ class DeclarationItem:
     @property
     def line(self) -> int:
         return line_of(self.before[0] if self.before else self.node)
+
+    @property
+    def last(self) -> int:
+        return last_line(self.node)
+
+    @property
+    def marked_to(self) -> int:
+        return self.head or self.last
+
+    @property
+    def is_broken(self) -> bool:
+        return self.node.has_error
 
     @property
     def label(self) -> str:
@@ -73,8 +115,8 @@ class StubContext:
     """True inside a new declaration that is marked: its mark covers the members."""
     added: set[str] = field(default_factory=set)
 
-    def is_marked(self, item: DeclarationItem) -> bool:
-        return self.covered or self.marks.on(item.line, item.head or last_line(item.node))
+    def is_marked(self, item: Item) -> bool:
+        return self.covered or self.marks.on(item.line, item.marked_to)
 
 
 def names_in_use(root: Node, items: Iterable[DeclarationItem], declared: Collection[str]) -> frozenset[str]:
@@ -84,7 +126,19 @@ def names_in_use(root: Node, items: Iterable[DeclarationItem], declared: Collect
     return frozenset(bound | used.difference(declared))
 
 
-class Forms(Protocol):
+class Rules(Protocol[T_contra]):
+    """What a language accepts as a stub."""
+
+    def is_successor(self, old: T_contra, new: T_contra) -> bool:
+        """Whether the new declaration is the old one in a changed form, to be compared in detail."""
+        ...
+
+    def judge_growth(self, old: T_contra, new: T_contra, seen: StubContext) -> Iterator[StubFinding]: ...
+
+    def judge_addition(self, item: T_contra, seen: StubContext) -> Iterator[StubFinding]: ...
+
+
+class Forms(Rules[DeclarationItem], Protocol):
     """How one language writes declarations, and which part of a declaration is its work."""
 
     is_compiled: bool = False
@@ -99,16 +153,6 @@ class Forms(Protocol):
     def raises(self, node: Node) -> bool:
         """Whether a statement only raises."""
         ...
-
-    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
-        """Whether the new declaration is the old one in a changed form, to be compared in detail."""
-        ...
-
-    def judge_growth(
-        self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
-    ) -> Iterator[StubFinding]: ...
-
-    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]: ...
 
     def members(self, item: DeclarationItem) -> Node | None:
         """The node with the members of a declaration, such as the body of a class; None if there is none."""
@@ -155,46 +199,47 @@ def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) 
 
 
 def compare_items(
-    forms: Forms, old: Sequence[DeclarationItem], new: Sequence[DeclarationItem], seen: StubContext
+    rules: Rules[ItemT], old: Sequence[ItemT], new: Sequence[ItemT], seen: StubContext
 ) -> Iterator[StubFinding]:
     rest = list(old)
     for item in new:
-        at = _counterpart(forms, rest, item)
+        at = _counterpart(rules, rest, item)
         if at is None:
             same = next((old for old in rest if old.names and old.names == item.names), None)
             if same is not None:
                 why = "existing code stays as it is until a red test is claimed"
                 yield StubFinding(item.line, f"{item.label} was changed; {why}")
-            yield from _check_added(forms, item, seen)
+            if item.is_broken:
+                yield StubFinding(item.line, f"{item.label} cannot be read")
+            yield from rules.judge_addition(item, seen)
+            yield from check_names(item.line, item.names, seen)
             continue
         if at > 0:
             yield StubFinding(item.line, f"{rest[0].label} was changed, removed or moved")
         if rest[at].form != item.form:
-            yield from forms.judge_growth(rest[at], item, seen)
+            yield from rules.judge_growth(rest[at], item, seen)
         rest = rest[at + 1 :]
     if rest:
-        line = last_line(new[-1].node) if new else 1
+        line = new[-1].last if new else 1
         yield StubFinding(line, f"{rest[0].label} was changed, removed or moved")
 
 
-def _counterpart(forms: Forms, rest: Sequence[DeclarationItem], item: DeclarationItem) -> int | None:
+def _counterpart(rules: Rules[ItemT], rest: Sequence[ItemT], item: ItemT) -> int | None:
     exact = next((at for at, old in enumerate(rest) if old.form == item.form), None)
     if exact is not None:
         return exact
-    return next((at for at, old in enumerate(rest) if forms.is_successor(old, item)), None)
+    return next((at for at, old in enumerate(rest) if rules.is_successor(old, item)), None)
 
 
-def _check_added(forms: Forms, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
-    if item.node.has_error:
-        yield StubFinding(item.line, f"{item.label} cannot be read")
-    yield from forms.judge_addition(item, seen)
-    for name in item.names:
+def check_names(line: int, names: Collection[str], seen: StubContext) -> Iterator[StubFinding]:
+    """Checks that no new name replaces one that existing code uses, or another new one."""
+    for name in names:
         if name in seen.taken or name in seen.added:
-            yield StubFinding(item.line, f"`{name}` exists already, and would be replaced")
-    seen.added.update(item.names)
+            yield StubFinding(line, f"`{name}` exists already, and would be replaced")
+    seen.added.update(names)
 
 
-def member_context(seen: StubContext, item: DeclarationItem, **changes: object) -> StubContext:
+def member_context(seen: StubContext, item: Item, **changes: object) -> StubContext:
     """The context for the members of a declaration, which have a scope of their own."""
     made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.is_marked(item))
     return replace(made, **changes)  # type: ignore[arg-type]
@@ -229,12 +274,12 @@ def compare_members(
         yield StubFinding(found.line, f"in {item.label}: {found.why}")
 
 
-def find_unmarked(item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+def find_unmarked(item: Item, seen: StubContext) -> Iterator[StubFinding]:
     if not seen.is_marked(item):
         yield StubFinding(item.line, f"{item.label} is not marked STUB:TDD")
 
 
-def report_fault(item: DeclarationItem, fault: str | None) -> Iterator[StubFinding]:
+def report_fault(item: Item, fault: str | None) -> Iterator[StubFinding]:
     if fault is not None:
         yield StubFinding(item.line, f"{item.label}: {fault}")
 

@@ -6,10 +6,10 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import value
 from verdigris.languages.python.stubs import bound_names
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.stubs.origins import MARK
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:
