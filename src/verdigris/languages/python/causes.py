@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.needs import ELSEWHERE
 from verdigris.core.suite_health import AGAIN, Hindrance
-from verdigris.languages.python.dependencies import is_declared
-from verdigris.languages.python.django import settings_of
-from verdigris.languages.python.pytest_config import pytest_setting
+from verdigris.languages.python.manifests import is_declared, pytest_setting, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,8 +33,7 @@ from verdigris.languages.folders import (
     walk,
 )
 from verdigris.languages.protocol import Project
-from verdigris.languages.python.django import settings_of
-from verdigris.languages.python.pytest_config import CONFIG_FILES, PytestConfig, read_pytest_config
+from verdigris.languages.python.manifests import CONFIG_FILES, PytestConfig, read_pytest_config, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
