@@ -11,8 +11,6 @@ from verdigris.core.suite_health import AGAIN, Hindrance
 from verdigris.languages.python.manifests import is_declared, pytest_setting, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.languages.findings import StackFacts
 
 _NO_MODULE = re.compile(r"No module named '?([\w.]+)")
@@ -33,11 +31,9 @@ def find_cause(runner: str, kind: str, text: str, facts: StackFacts) -> Hindranc
         return _unconfigured(facts, runner) if (facts.home / "manage.py").is_file() else None
     if found := _NO_METADATA.search(text):
         return _lacks(f"{found[1]} is not installed, and the code asks for its version", facts.install(""))
-    return next(filter(None, (_unresolved(name, facts, runner) for name in _missing_modules(text))), None)
-
-
-def _missing_modules(text: str) -> Iterator[str]:
-    return (found[1] for found in _NO_MODULE.finditer(text))
+    return next(
+        filter(None, (_unresolved(missing[1], facts, runner) for missing in _NO_MODULE.finditer(text))), None
+    )
 
 
 def _lacks(what: str, install: str) -> Hindrance | None:

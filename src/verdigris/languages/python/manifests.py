@@ -130,14 +130,9 @@ _IN_SETUP = re.compile(r"(?:install|tests|extras)_requires?\s*=\s*[\[{](.*?)[\]}
 
 def is_declared(home: Path, module: str) -> bool:
     """Whether the project says that it needs the distribution of a module."""
-    wanted = _DISTRIBUTIONS.get(module.lower(), module)
-    return _normal(wanted) in {_normal(name) for name in _declared_names(home)}
-
-
-def _declared_names(home: Path) -> Iterator[str]:
-    for requirement in _requirements(home):
-        if found := re.match(r"\s*([A-Za-z0-9][\w.-]*)", requirement):
-            yield found[1]
+    wanted = _normal(_DISTRIBUTIONS.get(module.lower(), module))
+    names = (re.match(r"\s*([A-Za-z0-9][\w.-]*)", requirement) for requirement in _requirements(home))
+    return any(wanted == _normal(name[1]) for name in names if name)
 
 
 def _normal(name: str) -> str:

@@ -44,12 +44,8 @@ def library_names(tree: ast.Module) -> dict[str, str]:
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             imported = imported_names(node).items()
-            names |= {name: dotted for name, dotted in imported if bound[name] == 1 and _is_library(dotted)}
-    return names
-
-
-def _is_library(dotted: str) -> bool:
-    return dotted.partition(".")[0] in sys.stdlib_module_names
+            names |= {name: dotted for name, dotted in imported if bound[name] == 1}
+    return {name: of for name, of in names.items() if of.partition(".")[0] in sys.stdlib_module_names}
 
 
 def _dotted(node: ast.expr, library: Library) -> str:

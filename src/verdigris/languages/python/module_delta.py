@@ -39,8 +39,12 @@ def compare_modules(before: str, after: str) -> ModuleDelta | None:
     old, new = outline(before), outline(after)
     if old is None or new is None:
         return None
-    found = compare_outlines(old, new)
-    return found if found.more or keep_order(before, after, found.names) else MORE
+    found = _Comparison(old, new)
+    known = found.compare_classes() and found.compare_functions() and found.compare_names()
+    if not known or old.shells[""] != new.shells[""]:
+        return MORE
+    delta = found.delta()
+    return delta if keep_order(before, after, delta.names) else MORE
 
 
 def module_words(text: str) -> ModuleWords | None:
@@ -61,12 +65,6 @@ def module_words(text: str) -> ModuleWords | None:
         {name: frozenset(words) for name, words in found.made.items()},
         {name: frozenset(_WORD.findall(note)) for name, note in notes.items() if _EXAMPLE in note},
     )
-
-
-def compare_outlines(before: Outline, after: Outline) -> ModuleDelta:
-    found = _Comparison(before, after)
-    known = found.compare_classes() and found.compare_functions() and found.compare_names()
-    return found.delta() if known and before.shells[""] == after.shells[""] else MORE
 
 
 class _Comparison:
@@ -273,14 +271,10 @@ def _read_step(node: ast.stmt) -> _Step:
 
 def _reads(node: ast.stmt) -> frozenset[str] | None:
     """The names that a statement reads; None if it calls something, which may read any name of the module."""
-    found = list(_nodes_at_load(node))
-    if any(isinstance(one, ast.Call | ast.Await) for one in found) or _is_decorated(found):
+    nodes = list(_nodes_at_load(node))
+    if any(isinstance(one, ast.Call | ast.Await) or getattr(one, "decorator_list", ()) for one in nodes):
         return None
-    return frozenset(one.id for one in found if isinstance(one, ast.Name))
-
-
-def _is_decorated(nodes: list[ast.AST]) -> bool:
-    return any(isinstance(one, _Function | ast.ClassDef) and one.decorator_list for one in nodes)
+    return frozenset(one.id for one in nodes if isinstance(one, ast.Name))
 
 
 def _nodes_at_load(node: ast.AST) -> Iterator[ast.AST]:

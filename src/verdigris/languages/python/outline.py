@@ -149,7 +149,11 @@ def _read_block(draft: Outline, owner: str, body: Iterable[ast.stmt], *, plain: 
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=bound)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as bound)
-            ) if plain and not _may_be_test(name, bound) and _only_makes_value(bound, draft.known):
+            ) if (
+                plain
+                and not _may_be_test(name, bound)
+                and (is_literal(bound) or is_mere_value(bound, draft.known, named=True))
+            ):
                 made = f"{owner}.{name}" if owner else name
                 if not is_literal(bound):
                     draft.add_definition(made, [bound])
@@ -308,10 +312,6 @@ def _binds_names(node: ast.Import | ast.ImportFrom) -> bool:
     return (
         node.module != "__future__" and (library or not tests) and all(one.name != "*" for one in node.names)
     )
-
-
-def _only_makes_value(node: ast.expr, known: Mapping[str, str]) -> bool:
-    return is_literal(node) or is_mere_value(node, known, named=True)
 
 
 def _may_be_test(name: str, bound: ast.expr) -> bool:

@@ -36,7 +36,7 @@ from verdigris.languages.protocol import Project
 from verdigris.languages.python.manifests import CONFIG_FILES, PytestConfig, read_pytest_config, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from verdigris.core.suite_health import Hindrance
@@ -85,11 +85,6 @@ _SECTION = re.compile(r"(?:tool:)?pytest|coverage(?::.*)?")
 _ENTRY_POINTS = "options.entry_points"
 
 
-def _pyproject(text: str) -> bytes:
-    document = tomllib.loads(text)
-    return canonical({".".join(keys): at(document, *keys) for keys in _KEYS})
-
-
 def _ini_lines(text: str) -> Iterator[str]:
     """The lines of the runner's sections, separated like pytest's own reader does it.
 
@@ -120,9 +115,11 @@ _COLLECTED = ("test_*.py", "*_test.py", "conftest.py")
 def _layout(home: Path) -> Detected:
     has_src = (home / "src").is_dir()
     in_src = [files for _, _, files in walk(home / "src") if files] if has_src else []
-    python_in_src = any(map(_has_python, in_src))
+    python_in_src = any(name.endswith((".py", ".pyx")) for files in in_src for name in files)
     packages = [
-        name for name in _folders(home) if (home / name / "__init__.py").is_file() and _may_be_source(name)
+        name
+        for name in _folders(home)
+        if (home / name / "__init__.py").is_file() and classify(f"{name}/x.py", FLAT) is PathClass.SOURCE
     ]
     flat = not has_src or (not python_in_src and bool(packages or in_src))
     config = read_pytest_config(home)
@@ -139,10 +136,6 @@ def _layout(home: Path) -> Detected:
         ),
         environments=tuple(literal_glob(name) for name in _folders(home) if is_environment(f"{home}/{name}")),
     )
-
-
-def _may_be_source(name: str) -> bool:
-    return classify(f"{name}/x.py", FLAT) is PathClass.SOURCE
 
 
 def _find_uncollected(home: Path, packages: Sequence[str], config: PytestConfig) -> list[str]:
@@ -188,10 +181,6 @@ def _nested_test_folders(home: Path) -> list[str]:
 
 def _folders(home: Path) -> list[str]:
     return sorted(path.name for path in home.iterdir() if path.is_dir()) if home.is_dir() else []
-
-
-def _has_python(files: Iterable[str]) -> bool:
-    return any(name.endswith((".py", ".pyx")) for name in files)
 
 
 _MARKS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"})
@@ -266,7 +255,10 @@ class PythonProject(Project):
         return PLACES
 
     def runner_keys(self, name: str, text: str) -> bytes:
-        return _pyproject(text) if name == "pyproject.toml" else "\n".join(_ini_lines(text)).encode()
+        if name != "pyproject.toml":
+            return "\n".join(_ini_lines(text)).encode()
+        document = tomllib.loads(text)
+        return canonical({".".join(keys): at(document, *keys) for keys in _KEYS})
 
     def configuration(self) -> tuple[str, ...]:
         return tuple(name for name, _ in CONFIG_FILES)

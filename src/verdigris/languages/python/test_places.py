@@ -34,13 +34,10 @@ def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
                 stack += ((child, f"{scope}{name}::") for child in body)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 if f"{scope}{node.name}" in names:
-                    yield _written_test(f"{scope}{node.name}", node)
+                    end = node.end_lineno or node.lineno
+                    yield WrittenTest(f"{scope}{node.name}", first_line(node), end)
             case ast.If(body=body, orelse=rest) | ast.Try(body=body, orelse=rest):
                 stack += ((child, scope) for child in (*body, *rest))
-
-
-def _written_test(name: str, node: Function) -> WrittenTest:
-    return WrittenTest(name, first_line(node), node.end_lineno or node.lineno)
 
 
 def stands(text: str, function: str) -> bool:

@@ -81,7 +81,8 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
         marks = read_marks(after.removeprefix("\ufeff"), new, new=not old.body)
     except SyntaxError as error:
         return StubFinding(1, error.msg)
-    seen = StubContext(marks, _names_bound_in(old) | _used_builtins(old), existing=bool(old.body))
+    used = {node.id for node in ast.walk(old) if isinstance(node, ast.Name) and hasattr(builtins, node.id)}
+    seen = StubContext(marks, _names_bound_in(old) | used, existing=bool(old.body))
     rules = _PythonRules(Origins.of(new), _modules(old))
     return next(compare_items(rules, rules.items(old.body), rules.items(new.body), seen), None)
 
@@ -265,12 +266,6 @@ def bound_names(node: ast.AST) -> Iterator[str]:
 def _modules(tree: ast.AST) -> frozenset[str]:
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import))
     return frozenset(a.name.partition(".")[0] for node in imports for a in node.names if a.asname is None)
-
-
-def _used_builtins(tree: ast.Module) -> frozenset[str]:
-    return frozenset(
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and hasattr(builtins, node.id)
-    )
 
 
 def _is_filler(node: ast.stmt) -> bool:

@@ -15,7 +15,7 @@ from verdigris.languages.python.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from verdigris.languages.stubs import Parameter, Signature, Wanted
+    from verdigris.languages.stubs import Signature, Wanted
 
 
 _RAISE = f'raise NotImplementedError("{MARK}")'
@@ -62,14 +62,11 @@ def _write_class(wanted: Wanted, body: str) -> Iterator[str]:
 
 def _write_function(name: str, found: Signature, first: str, body: str, indent: str = "") -> str:
     words = [first] if first else []
-    words += [_spell_parameter(one) for one in found.parameters if one.name not in {"self", "cls"}]
+    parameters = (one for one in found.parameters if one.name not in {"self", "cls"})
+    words += [f"{one.name}=None" if one.optional else one.name for one in parameters]
     words += ["*args"] * found.spread + ["**options"] * found.options
     start = "async def" if found.awaited else "def"
     return f"{indent}{start} {name}({', '.join(words)}):\n{indent}    {body}\n"
-
-
-def _spell_parameter(one: Parameter) -> str:
-    return f"{one.name}=None" if one.optional else one.name
 
 
 def read_declarations(text: str) -> frozenset[str] | None:

@@ -125,16 +125,12 @@ def read_marks(text: str, tree: ast.Module, *, new: bool) -> StubMarks:
     for node in ast.walk(tree):
         if isinstance(node, Declaration) and _has_marked_docstring(node):
             marked.add(node.body[0].lineno)
-        elif isinstance(node, ast.Raise) and _is_marked(node):
-            marked.add(node.lineno)
+        elif isinstance(node, ast.Raise):
+            constants = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
+            texts = (text for text in constants if isinstance(text, str))
+            marked |= {node.lineno} if any(MARK in text for text in texts) else set()
     return StubMarks(frozenset(marked), alone, new and top)
 
 
 def _has_marked_docstring(node: ast.Module | Declaration) -> bool:
     return MARK in (ast.get_docstring(node, clean=False) or "")
-
-
-def _is_marked(raised: ast.Raise) -> bool:
-    """Whether a statement raises an error whose message contains the marker."""
-    constants = (part.value for part in ast.walk(raised) if isinstance(part, ast.Constant))
-    return any(isinstance(value, str) and MARK in value for value in constants)

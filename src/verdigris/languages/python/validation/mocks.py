@@ -161,11 +161,9 @@ class _TestMocks:
     def _is_subject(self, target: str) -> bool:
         owner, _, name = target.rpartition(".")
         kind = owner.rpartition(".")[2]
-        method = kind[:1].isupper() and name in self.methods and self._knows(owner)
+        known = owner in self.file.imports.values() or owner in self.called
+        method = kind[:1].isupper() and name in self.methods and known
         return target in self.called or method or any(one.startswith(f"{target}.") for one in self.called)
-
-    def _knows(self, dotted: str) -> bool:
-        return dotted in self.file.imports.values() or dotted in self.called
 
     def _is_patched(self, dotted: str) -> bool:
         return any(dotted == target or dotted.startswith(f"{target}.") for target in self.patched)
