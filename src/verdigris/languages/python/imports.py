@@ -13,8 +13,8 @@ from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.findings import Imported
 from verdigris.languages.folders import first_known
 from verdigris.languages.protocol import Imports
-from verdigris.languages.python.modules import ENDS, import_roots, relative_place, without_suffix
-from verdigris.languages.python.stubs.origins import Origins, imports
+from verdigris.languages.python.modules import ENDS, import_roots, relative_place, source_of, without_suffix
+from verdigris.languages.python.stubs.origins import Origins
 from verdigris.languages.python.syntax import parse_or_none
 
 if TYPE_CHECKING:
@@ -31,7 +31,14 @@ _CODE = (".py", ".pyi", ".pyx")
 class PythonImports(Imports):
     def read(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
         tree = _parse(data)
-        return () if tree is None else imports(tree)
+        imports: list[Imported] = []
+        for node in () if tree is None else ast.walk(tree):
+            match node:
+                case ast.Import(names=aliases):
+                    imports += [Imported(node.lineno, alias.name) for alias in aliases]
+                case ast.ImportFrom(names=aliases):
+                    imports += [Imported(node.lineno, source_of(node), alias.name) for alias in aliases]
+        return tuple(imports)
 
     def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
         tree = _parse(data)

@@ -65,6 +65,11 @@ def import_roots(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(roots))
 
 
+def source_of(node: ast.ImportFrom) -> str:
+    """The module as the text writes it, a relative one with its dots."""
+    return "." * node.level + (node.module or "")
+
+
 def imported_names(node: ast.Import | ast.ImportFrom, module: str | None = None) -> dict[str, str]:
     """Maps each name that an import binds to its dotted meaning. `module`: the resolved module, if known.
 
@@ -73,7 +78,7 @@ def imported_names(node: ast.Import | ast.ImportFrom, module: str | None = None)
     if isinstance(node, ast.Import):
         tops = ((alias, alias.name.partition(".")[0]) for alias in node.names)
         return {alias.asname or top: alias.name if alias.asname else top for alias, top in tops}
-    base = "." * node.level + (node.module or "") if module is None else module
+    base = source_of(node) if module is None else module
     dotted = {alias: f"{base}.{alias.name}" if base.strip(".") else base + alias.name for alias in node.names}
     return {name if alias.name == "*" else alias.asname or alias.name: name for alias, name in dotted.items()}
 

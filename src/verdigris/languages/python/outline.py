@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, mutable, replace, value
 from verdigris.languages.python.mere_values import is_mere_value, library_names, makes_class
+from verdigris.languages.python.modules import source_of
 from verdigris.languages.python.syntax import is_literal, nodes_in, shared_tree
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
     """The modules that an import names; a relative one begins with its dots."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
-    return [f"{'.' * node.level}{node.module or ''}"]
+    return [source_of(node)]
 
 
 def _is_standard(module: str) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import field, value
-from verdigris.languages.findings import Imported
 from verdigris.languages.grammar.stubs import StubMarks
 from verdigris.languages.python.modules import imported_names
 from verdigris.languages.python.syntax import first_line
@@ -70,24 +69,6 @@ class Origins:
         if top == "builtins":
             return name in _BUILT_IN
         return bool(top) and (module in _HARMLESS or top not in sys.stdlib_module_names)
-
-
-def imports(tree: ast.AST) -> tuple[Imported, ...]:
-    """Every import in a text, also inside functions."""
-    return tuple(_imports(tree))
-
-
-def _imports(tree: ast.AST) -> Iterator[Imported]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=aliases):
-                yield from (Imported(node.lineno, alias.name) for alias in aliases)
-            case ast.ImportFrom(names=aliases):
-                yield from (Imported(node.lineno, _module(node), alias.name) for alias in aliases)
-
-
-def _module(node: ast.ImportFrom) -> str:
-    return "." * node.level + (node.module or "")
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
