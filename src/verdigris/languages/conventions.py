@@ -84,8 +84,8 @@ def transient_pattern() -> str:
 
 def canonical(found: Mapping[str, Any]) -> bytes:
     """Bytes that are the same whatever the spacing and order; empty if nothing was found."""
-    said = {key: value for key, value in found.items() if value is not None}
-    return json.dumps(said, sort_keys=True, default=str).encode() if said else b""
+    stated = {key: value for key, value in found.items() if value is not None}
+    return json.dumps(stated, sort_keys=True, default=str).encode() if stated else b""
 
 
 def at(document: Any, *keys: str) -> Any:
@@ -98,8 +98,8 @@ def at(document: Any, *keys: str) -> Any:
 
 def only(table: Any, keys: Collection[str]) -> dict[str, Any] | None:
     """The part of a table that has these keys; None if it has none of them."""
-    found = {key: value for key, value in table.items() if key in keys} if isinstance(table, dict) else {}
-    return found or None
+    kept = {key: value for key, value in table.items() if key in keys} if isinstance(table, dict) else {}
+    return kept or None
 
 
 def test_scripts(document: Any) -> dict[str, Any] | None:
@@ -124,17 +124,17 @@ def compile_classes(
     tests += map(compile_glob, settings.oracle_include)
     source = []
     for stack in settings.stacks:
-        found, prefix, places = (
+        layout, prefix, places = (
             detected.get(where(stack), Detected(flat=True)),
             _prefix(stack.root),
             usual(stack),
         )
         unprotected += [
-            prefix + regex for regex in (*map(compile_glob, found.environments), places.transient)
+            prefix + regex for regex in (*map(compile_glob, layout.environments), places.transient)
         ]
-        unprotected += [prefix + compile_glob(glob) for glob in (*stack.generated, *found.generated)]
-        tests += [prefix + regex for regex in _tests(stack, found, places)]
-        source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
+        unprotected += [prefix + compile_glob(glob) for glob in (*stack.generated, *layout.generated)]
+        tests += [prefix + regex for regex in _tests(stack, layout, places)]
+        source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, layout, places)]
     rules = (
         (PathClass.SWITCH, SWITCHES),
         (PathClass.OTHER, _join_regexes(unprotected)),

@@ -59,12 +59,12 @@ def _signatures(roots: Mapping[str, Node], visited: Visited) -> list[Signature]:
 
 
 def _constant_defaults(function: Node) -> dict[str, Node]:
-    found: dict[str, Node] = {}
+    defaults: dict[str, Node] = {}
     for one in parts(part(function, "parameters")):
         name, default = (part(one, field) for field in _WITH_DEFAULT.get(one.type, ("name", "value")))
         if name is not None and default is not None and _is_constant(default):
-            found[text_of_node(name)] = default
-    return found
+            defaults[text_of_node(name)] = default
+    return defaults
 
 
 def _is_constant(node: Node) -> bool:
@@ -75,17 +75,17 @@ def _is_constant(node: Node) -> bool:
 
 def _counterparts(old: Sequence[Signature], new: Sequence[Signature]) -> dict[int, Signature]:
     """Maps the index of each new function to what it was, one to one; the nearest pairs come first."""
-    found: dict[int, Signature] = {}
+    pairs: dict[int, Signature] = {}
     left = list(old)
     for key in _NEARNESS:
         known: dict[Hashable, list[Signature]] = {}
         for one in left:
             known.setdefault(key(one), []).append(one)
         for at, one in enumerate(new):
-            if at not in found and (fitting := known.get(key(one))):
-                found[at] = fitting.pop(0)
+            if at not in pairs and (fitting := known.get(key(one))):
+                pairs[at] = fitting.pop(0)
         left = [one for each in known.values() for one in each]
-    return found
+    return pairs
 
 
 def _values(one: Signature) -> tuple[str, ...]:

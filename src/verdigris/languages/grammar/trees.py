@@ -83,9 +83,9 @@ def walk(node: Node) -> Iterator[Node]:
     """The node and all below it, in the order of the text."""
     waiting = [node]
     while waiting:
-        found = waiting.pop()
-        yield found
-        waiting += reversed(found.children)
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
 
 
 def line_of(node: Node) -> int:
@@ -207,9 +207,9 @@ def _import_sources(node: Node) -> Iterator[Node]:
 
 def closure(start: str, leads: Mapping[str, Iterable[str]]) -> list[str]:
     """All files that can be reached from the start, which comes first; near ones before far ones."""
-    found, seen = [start], {start}
-    for one in found:  # the list grows during the loop
+    reached, seen = [start], {start}
+    for one in reached:  # the list grows during the loop
         fresh = [to for to in leads.get(one, ()) if to not in seen]
-        found += fresh
+        reached += fresh
         seen.update(fresh)
-    return found
+    return reached

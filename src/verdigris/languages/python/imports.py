@@ -91,13 +91,13 @@ def _parse(data: bytes) -> ast.Module | None:
 
 
 def _files_of_import(path: str, module: str, files: Importable) -> Iterator[str]:
-    found = [at for place in _places(path, module, files.roots) for at in _files_at(place, files)]
+    targets = [at for place in _places(path, module, files.roots) for at in _files_at(place, files)]
     is_ours = not module.startswith(".") and module.partition(".")[0] not in sys.stdlib_module_names
-    if not found and is_ours:
+    if not targets and is_ours:
         # A runner may put any folder on `sys.path`, so the end of a path decides.
         ends = tuple(f"/{module.replace('.', '/')}{end}" for end in ENDS)
-        found = [at for at in files.paths if f"/{at}".endswith(ends)]
-    yield from found
+        targets = [at for at in files.paths if f"/{at}".endswith(ends)]
+    yield from targets
 
 
 def _files_at(place: str, files: Importable) -> Iterator[str]:
@@ -131,11 +131,11 @@ def list_affected(
     """
     names = frozenset(name for path, text in after.items() for name in changed_names(before.get(path), text))
     modules = frozenset(without_suffix(path).rpartition("/")[2] for path in after)
-    known = list(passed)
-    if len(known) > _MANY:
-        known = random.sample(known, _MANY)
+    natives = list(passed)
+    if len(natives) > _MANY:
+        natives = random.sample(natives, _MANY)
     ranked: list[tuple[int, float, str]] = []
-    for test_id in known:
+    for test_id in natives:
         rank = _rank(test_id, tests, names, modules)
         if rank is not None:
             ranked.append((rank, random.random(), test_id))
@@ -157,26 +157,26 @@ def changed_names(before: str | None, after: str) -> frozenset[str]:
 def _definitions(text: str) -> list[tuple[str, str]]:
     if (tree := parse_or_none(text)) is None:
         return []
-    found: list[tuple[str, str]] = []
+    definitions: list[tuple[str, str]] = []
 
     def look(body: Iterable[ast.stmt], prefix: str) -> None:
         for node in body:
             match node:
                 case ast.ClassDef():
                     look(node.body, f"{prefix}{node.name}.")
-                    found.append((f"{prefix}{node.name}", ast.dump(node)))
+                    definitions.append((f"{prefix}{node.name}", ast.dump(node)))
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    found.append((f"{prefix}{node.name}", ast.dump(node)))
+                    definitions.append((f"{prefix}{node.name}", ast.dump(node)))
                 case ast.Assign(targets=targets):
                     names = (t.id for t in targets if isinstance(t, ast.Name))
-                    found.extend((f"{prefix}{name}", ast.dump(node)) for name in names)
+                    definitions.extend((f"{prefix}{name}", ast.dump(node)) for name in names)
                 case ast.AnnAssign(target=ast.Name(id=name)):
-                    found.append((f"{prefix}{name}", ast.dump(node)))
+                    definitions.append((f"{prefix}{name}", ast.dump(node)))
                 case ast.If() | ast.Try() | ast.With():
                     look(ast.iter_child_nodes(node), prefix)  # type: ignore[arg-type] # others match nothing
 
     look(tree.body, "")
-    return found
+    return definitions
 
 
 def _rank(

@@ -186,7 +186,7 @@ _SETTINGS = re.compile(r"""DJANGO_SETTINGS_MODULE["']\s*[,\]]\s*=?\s*["']([\w.]+
 def settings_of(home: Path) -> str:
     """The settings module that `manage.py` names; empty if the folder is no Django project."""
     try:
-        found = _SETTINGS.search((home / "manage.py").read_text("utf-8", "replace"))
+        match = _SETTINGS.search((home / "manage.py").read_text("utf-8", "replace"))
     except OSError:
         return ""
-    return found[1] if found else ""
+    return match[1] if match else ""

@@ -39,30 +39,30 @@ def compare_modules(before: str, after: str) -> ModuleDelta | None:
     old, new = outline(before), outline(after)
     if old is None or new is None:
         return None
-    found = _Comparison(old, new)
-    known = found.compare_classes() and found.compare_functions() and found.compare_names()
+    comparison = _Comparison(old, new)
+    known = comparison.compare_classes() and comparison.compare_functions() and comparison.compare_names()
     if not known or old.shells[""] != new.shells[""]:
         return MORE
-    delta = found.delta()
+    delta = comparison.delta()
     return delta if keep_order(before, after, delta.names) else MORE
 
 
 def module_words(text: str) -> ModuleWords | None:
-    found = outline(text)
-    if found is None:
+    outlined = outline(text)
+    if outlined is None:
         return None
-    bare = {name: one.bare for name, one in found.functions.items()}
-    notes = {name: one.note for name, one in found.functions.items()}
+    bare = {name: one.bare for name, one in outlined.functions.items()}
+    notes = {name: one.note for name, one in outlined.functions.items()}
     notes |= {
-        name.rpartition(".")[0]: one.to for name, one in found.names.items() if _last(name) == "__doc__"
+        name.rpartition(".")[0]: one.to for name, one in outlined.names.items() if _last(name) == "__doc__"
     }
     return ModuleWords(
-        {name: one.words for name, one in found.functions.items()},
-        frozenset(found.variables | found.others),
-        frozenset(found.library | found.project),
-        bare | {"": frozenset(found.variables - found.others)},
-        frozenset(found.library - found.project),
-        {name: frozenset(words) for name, words in found.made.items()},
+        {name: one.words for name, one in outlined.functions.items()},
+        frozenset(outlined.variables | outlined.others),
+        frozenset(outlined.library | outlined.project),
+        bare | {"": frozenset(outlined.variables - outlined.others)},
+        frozenset(outlined.library - outlined.project),
+        {name: frozenset(words) for name, words in outlined.made.items()},
         {name: frozenset(_WORD.findall(note)) for name, note in notes.items() if _EXAMPLE in note},
     )
 
@@ -175,10 +175,10 @@ def _changed_meanings(name: str, old: BoundName | None, new: BoundName | None) -
 
 def name_lines(text: str, lines: Iterable[int]) -> dict[int, str] | None:
     """The function of each line, empty for a line outside of functions; None if the text does not parse."""
-    found = outline(text)
-    if found is None:
+    outlined = outline(text)
+    if outlined is None:
         return None
-    spans = sorted((*span, name) for name, one in found.functions.items() for span in one.spans)
+    spans = sorted((*span, name) for name, one in outlined.functions.items() for span in one.spans)
     named = {}
     for line in lines:
         at = bisect_right(spans, (line, sys.maxsize, ""))

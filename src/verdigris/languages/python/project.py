@@ -243,8 +243,8 @@ def _runner(home: Path) -> str:
 
 
 def _test_files(home: Path) -> Iterator[str]:
-    found = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
-    return islice(found, _MANY)
+    paths = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
+    return islice(paths, _MANY)
 
 
 class PythonProject(Project):

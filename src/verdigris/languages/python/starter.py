@@ -74,11 +74,11 @@ def form(name: str, _title: str) -> ScaffoldForm:
 
 
 def equipment(root: Path, find_python: FindPython) -> StarterTools:
-    found = find_python()
-    if found is None:
+    python = find_python()
+    if python is None:
         return StarterTools(Stack(language="python"), (_INSTALL,))
-    before = () if _has_pytest(found) else (_INSTALL,)
-    ruff = _ruff(root, found)
+    before = () if _has_pytest(python) else (_INSTALL,)
+    ruff = _ruff(root, python)
     if ruff is None:
         return StarterTools(Stack(language="python"), before)
     return StarterTools(Stack(language="python", check=f"{ruff} check .", format=f"{ruff} format"), before)

@@ -36,18 +36,18 @@ _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 def nodes_in(node: ast.AST) -> list[ast.AST]:
     """Like `ast.walk`, but without `Load` and `Store`, and in a third of the time."""
-    found = [node]
-    for one in found:  # the list grows during the loop
+    nodes = [node]
+    for one in nodes:  # the list grows during the loop
         kind = one.__class__
         if kind not in _FIELDS:
             _FIELDS[kind] = tuple(name for name in kind._fields if name not in _WITHOUT_NODES)
         for name in _FIELDS[kind]:
             part = getattr(one, name, None)
             if part.__class__ is list:
-                found += [each for each in part if isinstance(each, ast.AST)]
+                nodes += [each for each in part if isinstance(each, ast.AST)]
             elif isinstance(part, ast.AST):
-                found.append(part)
-    return found
+                nodes.append(part)
+    return nodes
 
 
 @lru_cache(maxsize=12)
@@ -72,13 +72,13 @@ def find_untouched(
 ) -> frozenset[ast.stmt]:
     """The statements of both sides that have an equal one on the other side, paired one to one."""
     common = Counter(before.values()) & Counter(after.values())
-    found: set[ast.stmt] = set()
+    untouched: set[ast.stmt] = set()
     for side in (before, after):
         left = Counter(common)
-        for node, said in side.items():
-            left[said] -= 1
-            found |= {node} if left[said] >= 0 else set()
-    return frozenset(found)
+        for node, text in side.items():
+            left[text] -= 1
+            untouched |= {node} if left[text] >= 0 else set()
+    return frozenset(untouched)
 
 
 def first_line(node: ast.stmt) -> int:
@@ -184,8 +184,8 @@ def _pair_untouched(
     pairs = {one: same for one in had if (at := one.span(lines)) and (same := places.get(at)) is not None}
     done = frozenset(pairs.values())
     # Some lines of the other statements changed, perhaps only inside their blocks: compare their heads.
-    found = {(one.line, one.text): one for one in has if one not in done}
-    others = ((one, found.get((lines.get(one.line, 0), one.text))) for one in had if one not in pairs)
+    heads = {(one.line, one.text): one for one in has if one not in done}
+    others = ((one, heads.get((lines.get(one.line, 0), one.text))) for one in had if one not in pairs)
     return pairs | {one: same for one, same in others if same is not None}
 
 

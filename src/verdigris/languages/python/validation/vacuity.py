@@ -107,10 +107,10 @@ def _forms(test: TestText) -> dict[tuple[str, int], list[ast.expr]]:
     """Maps the place of each assertion to its forms in all cases of the test, with values for names."""
     suite = suite_of_texts(test.texts)
     file = suite.files.get(test.path)
-    found: dict[tuple[str, int], list[ast.expr]] = {}
+    forms: dict[tuple[str, int], list[ast.expr]] = {}
     for fact in facts(suite, file, test.name) if file is not None and test.name in file.functions else ():
-        found.setdefault((fact.path, fact.line), []).append(fact.form)
-    return found
+        forms.setdefault((fact.path, fact.line), []).append(fact.form)
+    return forms
 
 
 def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
@@ -207,14 +207,14 @@ def _is_one_call(call: ast.expr, name: ast.expr, function: Function) -> bool:
 
 def _assignments_of(name: ast.expr, function: Function) -> list[str]:
     """The texts of all values that a name is assigned in the test."""
-    found = []
+    texts = []
     for node in own_nodes(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as given) if bound == last_name(
                 name
             ):
-                found.append(ast.unparse(given))
-    return found if isinstance(name, ast.Name) else []
+                texts.append(ast.unparse(given))
+    return texts if isinstance(name, ast.Name) else []
 
 
 def _is_alias(one: ast.expr, two: ast.expr, function: Function) -> bool:
@@ -236,8 +236,8 @@ def _is_settled(form: ast.expr) -> bool:
 
 
 def _names(forms: Iterable[ast.expr]) -> set[str]:
-    found = {part.id for form in forms for part in ast.walk(form) if isinstance(part, ast.Name)}
-    return {name for name in found if not hasattr(builtins, name)}
+    names = {part.id for form in forms for part in ast.walk(form) if isinstance(part, ast.Name)}
+    return {name for name in names if not hasattr(builtins, name)}
 
 
 def _reassigned_names(function: Function) -> set[str]:
