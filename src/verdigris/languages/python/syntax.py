@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections import Counter
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from verdigris.languages.pairing import pair_up
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def parse(text: str) -> ast.Module:
@@ -71,14 +72,9 @@ def find_untouched(
     before: Mapping[ast.stmt, StatementText], after: Mapping[ast.stmt, StatementText]
 ) -> frozenset[ast.stmt]:
     """The statements of both sides that have an equal one on the other side, paired one to one."""
-    common = Counter(before.values()) & Counter(after.values())
-    untouched: set[ast.stmt] = set()
-    for side in (before, after):
-        left = Counter(common)
-        for node, text in side.items():
-            left[text] -= 1
-            untouched |= {node} if left[text] >= 0 else set()
-    return frozenset(untouched)
+    old, new = list(before.items()), list(after.items())
+    pairs = pair_up(old, new, lambda item: item[1])
+    return frozenset(node for at, was in pairs.items() for node in (new[at][0], old[was][0]))
 
 
 def first_line(node: ast.stmt) -> int:
@@ -158,11 +154,11 @@ def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[
     stayed = frozenset(pairs.values())
     old = [one for statements in had.values() for one in statements if one not in pairs]
     new = [one for statements in has.values() for one in statements if one not in stayed]
-    for key in (lambda one: one.text), (lambda one: one.shape):
-        old, new = _leave_unpaired(old, new, key)
+    renamed = pair_up(old, new, lambda one: one.text, lambda one: one.shape)
     added: dict[str, set[int]] = {}
-    for one in new:
-        added.setdefault(one.path, set()).add(one.line)
+    for at, one in enumerate(new):
+        if at not in renamed:
+            added.setdefault(one.path, set()).add(one.line)
     return {path: frozenset(lines) for path, lines in added.items()}
 
 
@@ -187,22 +183,6 @@ def _pair_untouched(
     heads = {(one.line, one.text): one for one in has if one not in done}
     others = ((one, heads.get((lines.get(one.line, 0), one.text))) for one in had if one not in pairs)
     return pairs | {one: same for one, same in others if same is not None}
-
-
-def _leave_unpaired(
-    old: Iterable[_Statement], new: Iterable[_Statement], key: Callable[[_Statement], str]
-) -> tuple[list[_Statement], list[_Statement]]:
-    """The statements of both sides that are left after each new one is paired with an old one of its key."""
-    left: dict[str, list[_Statement]] = {}
-    for one in old:
-        left.setdefault(key(one), []).append(one)
-    rest: list[_Statement] = []
-    for one in new:
-        if left.get(key(one)):
-            left[key(one)].pop()
-        else:
-            rest.append(one)
-    return [one for ones in left.values() for one in ones], rest
 
 
 def _statements(path: str, text: str) -> list[_Statement]:
