@@ -6,12 +6,13 @@ import ast
 import re
 import warnings
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from verdigris.languages.pairing import pair_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 
 def parse(text: str) -> ast.Module:
@@ -110,33 +111,42 @@ class _Nameless(ast.NodeTransformer):
 
 
 class _Statement:
-    """A statement of a file; its text and shape are computed when they are needed."""
+    """A statement of a file; what it is compared by is computed when it is needed."""
 
-    def __init__(self, path: str, node: ast.stmt | None, text: str = "") -> None:
-        """`text`: the whole text of a file that does not parse, which has no node."""
-        self.path, self.node, self._text = path, node, text
+    def __init__(self, path: str, node: ast.stmt | None, stayed: Mapping[int, int], text: str = "") -> None:
+        """`stayed`: maps the lines that the change leaves alone to their new numbers.
+
+        `text`: the whole text of a file that does not parse, which has no node.
+        """
+        self.path, self.node, self._stayed, self._text = path, node, stayed, text
         self.line = 1 if node is None else node.lineno
+
+    @property
+    def place(self) -> object:
+        """Where it stands now; only itself if its lines did not stay together."""
+        if self.node is None:
+            return self
+        moved = [self._stayed.get(n, 0) for n in range(self.line, (self.node.end_lineno or self.line) + 1)]
+        if not moved[0] or moved != list(range(moved[0], moved[0] + len(moved))):
+            return self
+        return self.path, type(self.node), *moved, self.node.col_offset, self.node.end_col_offset
+
+    @property
+    def head(self) -> object:
+        """Where it begins now, with its text: some lines inside of its blocks changed."""
+        return (self.path, self._stayed[self.line], self.text) if self.line in self._stayed else self
 
     @cached_property
     def text(self) -> str:
         """A dump of the statement without its blocks."""
         return self._text if self.node is None else ast.dump(_head(self.node))
 
-    @cached_property
+    @property
     def shape(self) -> str:
         """A dump of the statement without its blocks and without names."""
         from copy import deepcopy
 
         return self._text if self.node is None else ast.dump(_Nameless().visit(deepcopy(_head(self.node))))
-
-    def span(self, lines: Mapping[int, int]) -> tuple[object, ...] | None:
-        """The place of the statement after its lines moved; None if its lines do not stay together."""
-        node = self.node
-        last = 0 if node is None else node.end_lineno or node.lineno
-        moved = [lines.get(number, 0) for number in range(self.line, last + 1)]
-        if node is None or not moved or moved != list(range(moved[0], moved[0] + len(moved))) or not moved[0]:
-            return None
-        return type(node), moved[0], moved[-1], node.col_offset, node.end_col_offset
 
 
 def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, frozenset[int]]:
@@ -146,19 +156,15 @@ def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[
     anywhere before has moved, and one of the same shape was renamed. A file that does not parse counts as
     new from its first line.
     """
-    had = {path: _statements(path, text) for path, text in before.items()}
-    has = {path: _statements(path, text) for path, text in after.items()}
-    pairs: dict[_Statement, _Statement] = {}
-    for path in had.keys() & has.keys():
-        pairs |= _pair_untouched(had[path], has[path], _align_lines(before[path], after[path]))
-    stayed = frozenset(pairs.values())
-    old = [one for statements in had.values() for one in statements if one not in pairs]
-    new = [one for statements in has.values() for one in statements if one not in stayed]
-    renamed = pair_up(old, new, lambda one: one.text, lambda one: one.shape)
+    stayed = {path: _align_lines(before[path], after[path]) for path in before.keys() & after.keys()}
+    there = {path: {number: number for number in lines.values()} for path, lines in stayed.items()}
+    old = [one for path, text in before.items() for one in _statements(path, text, stayed.get(path, {}))]
+    new = [one for path, text in after.items() for one in _statements(path, text, there.get(path, {}))]
+    keys = (attrgetter(key) for key in ("place", "head", "text", "shape"))
+    pairs = pair_up(old, new, *keys)
     added: dict[str, set[int]] = {}
-    for at, one in enumerate(new):
-        if at not in renamed:
-            added.setdefault(one.path, set()).add(one.line)
+    for one in (one for at, one in enumerate(new) if at not in pairs):
+        added.setdefault(one.path, set()).add(one.line)
     return {path: frozenset(lines) for path, lines in added.items()}
 
 
@@ -171,27 +177,13 @@ def _align_lines(before: str, after: str) -> dict[int, int]:
     return {block.a + n + 1: block.b + n + 1 for block in blocks for n in range(block.size)}
 
 
-def _pair_untouched(
-    had: Iterable[_Statement], has: Iterable[_Statement], lines: Mapping[int, int]
-) -> dict[_Statement, _Statement]:
-    """Maps old statements to new ones that are equal and on the same line; `lines`: from `_align_lines`."""
-    stayed = {number: number for number in lines.values()}
-    places = {one.span(stayed): one for one in has}
-    pairs = {one: same for one in had if (at := one.span(lines)) and (same := places.get(at)) is not None}
-    done = frozenset(pairs.values())
-    # Some lines of the other statements changed, perhaps only inside their blocks: compare their heads.
-    heads = {(one.line, one.text): one for one in has if one not in done}
-    others = ((one, heads.get((lines.get(one.line, 0), one.text))) for one in had if one not in pairs)
-    return pairs | {one: same for one, same in others if same is not None}
-
-
-def _statements(path: str, text: str) -> list[_Statement]:
+def _statements(path: str, text: str, stayed: Mapping[int, int]) -> list[_Statement]:
     """Lists statements in the order of the text."""
     if (module := shared_tree(text)) is None:
-        return [_Statement(path, None, text)]
+        return [_Statement(path, None, stayed, text)]
     nodes = [node for node in nodes_in(module) if isinstance(node, ast.stmt) and not _is_inert(node)]
     nodes.sort(key=lambda node: (node.lineno, node.col_offset))
-    return [_Statement(path, node) for node in nodes]
+    return [_Statement(path, node, stayed) for node in nodes]
 
 
 def _is_inert(node: ast.stmt) -> bool:
