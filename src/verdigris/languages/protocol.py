@@ -428,6 +428,17 @@ class HeldOut(Part):
         return dict(texts)
 
 
+class WithheldCode(HeldOut):
+    """For a runner that takes several files at once: all of the code is withheld once it is loaded."""
+
+    def asked(self, code: Sequence[str]) -> list[tuple[str, ...]]:
+        """The files of each run."""
+        return [tuple(code)] if code else []
+
+    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:
+        return [findings.HeldGroup(paths, (*code, *data), tuple(code)) for paths in self.asked(code)]
+
+
 class Unwraps(Part):
     """Finds the code whose unusable value made a test give up, e.g. by `unwrap`."""
 

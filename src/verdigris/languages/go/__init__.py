@@ -16,16 +16,15 @@ from verdigris.languages.grammar.language import (
     Tables,
 )
 from verdigris.languages.grammar.trees import MOST_FILES, closure
-from verdigris.languages.protocol import HeldOut, TestIds, lazy_modules, lazy_part
+from verdigris.languages.protocol import TestIds, WithheldCode, lazy_modules, lazy_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tree_sitter import Node
 
-    from verdigris.languages import findings
     from verdigris.languages.concern_rules import Rules
-    from verdigris.languages.findings import HeldGroup, Importable, Imported, ReadMany
+    from verdigris.languages.findings import Importable, Imported, ReadMany
     from verdigris.languages.go import forms, stub_places, stubs, tests
     from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.suite import TestPlace
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 if not TYPE_CHECKING:
     forms, stub_places, stubs, tests = lazy_modules(__name__, "forms stub_places stubs tests")
-    findings, mutation, trees = lazy_modules("verdigris.languages", "findings grammar.mutation grammar.trees")
+    mutation, trees = lazy_modules("verdigris.languages.grammar", "mutation trees")
 
 
 _GO_IMPORT = re.compile(rb'"([\w.\-/~]+)"')
@@ -95,12 +94,11 @@ class GoLiveness(GrammarLiveness):
         return path.rpartition("/")[0] or "."
 
 
-class GoHeldOut(HeldOut):
-    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
-        """Makes one group of each folder: it is a package, and the runner runs it as one."""
+class GoHeldOut(WithheldCode):
+    def asked(self, code: Sequence[str]) -> list[tuple[str, ...]]:
+        """The files of each folder: it is a package, and the runner runs it as one."""
         folders = dict.fromkeys(path.rpartition("/")[0] for path in code)
-        asked = [tuple(path for path in code if path.rpartition("/")[0] == one) for one in folders]
-        return [findings.HeldGroup(paths, (*code, *data), tuple(code)) for paths in asked]
+        return [tuple(path for path in code if path.rpartition("/")[0] == folder) for folder in folders]
 
 
 class GoTables(Tables):

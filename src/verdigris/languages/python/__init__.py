@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.protocol import (
-    HeldOut,
     Language,
     SourceReader,
     Stubs,
     TestReader,
+    WithheldCode,
     lazy_modules,
     lazy_part,
 )
@@ -19,11 +19,9 @@ from verdigris.languages.protocol import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.languages import findings
     from verdigris.languages.assertions import TestFile
     from verdigris.languages.findings import (
         Concern,
-        HeldGroup,
         IdMark,
         MeasuredFault,
         Mutated,
@@ -65,7 +63,6 @@ if not TYPE_CHECKING:
     same_code, traced = lazy_modules(__name__, "same_code tracing")
     (suite,) = lazy_modules(f"{__name__}.weakening", "suite")
     declarations, places = lazy_modules(f"{__name__}.stubs", "declarations places")
-    (findings,) = lazy_modules("verdigris.languages", "findings")
 
 
 class PythonTestReader(TestReader):
@@ -178,11 +175,6 @@ class PythonSourceReader(SourceReader):
         return concerns.find_measured_faults(path, before, after)
 
 
-class PythonHeldOut(HeldOut):
-    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
-        return [findings.HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []
-
-
 class PythonLanguage(Language):
     traced_suffixes = (".py",)
     role_words = """\
@@ -204,7 +196,7 @@ there is."""
     source = cached_property(PythonSourceReader)
     liveness = lazy_part(f"{__name__}.liveness.PythonLiveness")
     validation = lazy_part(f"{__name__}.validation.vacuity.PythonValidation")
-    held_out = cached_property(PythonHeldOut)
+    held_out = cached_property(WithheldCode)
 
 
 def _text(data: bytes) -> str:

@@ -13,7 +13,7 @@ from verdigris.languages.grammar.language import (
     GrammarTestReader,
     Tables,
 )
-from verdigris.languages.protocol import HeldOut, TestIds, Unwraps, lazy_modules, lazy_part
+from verdigris.languages.protocol import TestIds, Unwraps, WithheldCode, lazy_modules, lazy_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from verdigris.core.report import Failure, TestResult
-    from verdigris.languages import findings
     from verdigris.languages.concern_rules import Rules
-    from verdigris.languages.findings import HeldGroup, IdMark, Imported, TestRegions
+    from verdigris.languages.findings import IdMark, Imported, TestRegions
     from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
@@ -38,7 +37,7 @@ if not TYPE_CHECKING:
     forms, stub_places, stubs, test_regions, tests, rust_text = lazy_modules(
         __name__, "forms stub_places stubs test_regions tests text"
     )
-    findings, mutation, trees = lazy_modules("verdigris.languages", "findings grammar.mutation grammar.trees")
+    mutation, trees = lazy_modules("verdigris.languages.grammar", "mutation trees")
 
 
 class RustTestIds(TestIds):
@@ -72,11 +71,6 @@ class RustImports(GrammarImports):
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
         return rust_text.imported_files(path, text, files)
-
-
-class RustHeldOut(HeldOut):
-    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
-        return [findings.HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []
 
 
 class RustUnwraps(Unwraps):
@@ -147,7 +141,7 @@ dependency."""
     tests = cached_property(RustTestReader)
     stubs = cached_property(RustStubs)
     imports = cached_property(RustImports)
-    held_out = cached_property(RustHeldOut)
+    held_out = cached_property(WithheldCode)
     unwraps = cached_property(RustUnwraps)
     grammar = cached_property(RustTables)
 
