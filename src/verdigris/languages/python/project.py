@@ -112,32 +112,6 @@ def _header(bare: str) -> str | None:
 _COLLECTED = ("test_*.py", "*_test.py", "conftest.py")
 
 
-def _layout(home: Path) -> Detected:
-    has_src = (home / "src").is_dir()
-    in_src = [files for _, _, files in walk(home / "src") if files] if has_src else []
-    python_in_src = any(name.endswith((".py", ".pyx")) for files in in_src for name in files)
-    packages = [
-        name
-        for name in _folders(home)
-        if (home / name / "__init__.py").is_file() and classify(f"{name}/x.py", FLAT) is PathClass.SOURCE
-    ]
-    flat = not has_src or (not python_in_src and bool(packages or in_src))
-    config = read_pytest_config(home)
-    return Detected(
-        flat=flat,
-        source=tuple(map(literal_glob, ["src", *([] if flat else packages)])) if has_src else (),
-        tests=(
-            *_configured_tests(home, config),
-            *map(literal_glob, _nested_test_folders(home)),
-            *(["**/tests.py", "manage.py"] if settings_of(home) else []),
-        ),
-        uncollected=tuple(
-            map(literal_glob, _find_uncollected(home, [*(["src"] if has_src else []), *packages], config))
-        ),
-        environments=tuple(literal_glob(name) for name in _folders(home) if is_environment(f"{home}/{name}")),
-    )
-
-
 def _find_uncollected(home: Path, packages: Sequence[str], config: PytestConfig) -> list[str]:
     """Packages outside of every testpath: pytest runs a `test_ids.py` there only if somebody names it.
 
@@ -199,17 +173,6 @@ _MANY = 200
 FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, lambda _: PLACES)
 
 
-def _find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-    """Finds the stacks. `alone`: no other language is there, so code or a manifest by itself is enough."""
-    places = ["."] if _MARKS & known[0].files else outermost_of(folders_with(known, _PROJECTS))
-    if not alone:
-        places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
-    if not places and alone and _has_modules(root):
-        places = ["."]
-    homes = [_django_home(root, place) for place in places]
-    return FoundStacks(tuple(Stack(root=home, runner=_runner(root / home)) for home in homes))
-
-
 def _django_home(root: Path, place: str) -> str:
     """The folder of `manage.py`, if the project keeps its code in one folder with it."""
     home = root / place
@@ -264,10 +227,41 @@ class PythonProject(Project):
         return tuple(name for name, _ in CONFIG_FILES)
 
     def layout(self, home: Path) -> Detected:
-        return _layout(home)
+        has_src = (home / "src").is_dir()
+        in_src = [files for _, _, files in walk(home / "src") if files] if has_src else []
+        python_in_src = any(name.endswith((".py", ".pyx")) for files in in_src for name in files)
+        packages = [
+            name
+            for name in _folders(home)
+            if (home / name / "__init__.py").is_file() and classify(f"{name}/x.py", FLAT) is PathClass.SOURCE
+        ]
+        flat = not has_src or (not python_in_src and bool(packages or in_src))
+        config = read_pytest_config(home)
+        return Detected(
+            flat=flat,
+            source=tuple(map(literal_glob, ["src", *([] if flat else packages)])) if has_src else (),
+            tests=(
+                *_configured_tests(home, config),
+                *map(literal_glob, _nested_test_folders(home)),
+                *(["**/tests.py", "manage.py"] if settings_of(home) else []),
+            ),
+            uncollected=tuple(
+                map(literal_glob, _find_uncollected(home, [*(["src"] if has_src else []), *packages], config))
+            ),
+            environments=tuple(
+                literal_glob(name) for name in _folders(home) if is_environment(f"{home}/{name}")
+            ),
+        )
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-        return _find_stacks(root, known, alone=alone)
+        """With `alone`, no other language is there: code or a manifest by itself is enough."""
+        places = ["."] if _MARKS & known[0].files else outermost_of(folders_with(known, _PROJECTS))
+        if not alone:
+            places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
+        if not places and alone and _has_modules(root):
+            places = ["."]
+        homes = [_django_home(root, place) for place in places]
+        return FoundStacks(tuple(Stack(root=home, runner=_runner(root / home)) for home in homes))
 
     def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
         from verdigris.languages.python.causes import find_cause
