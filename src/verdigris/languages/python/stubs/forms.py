@@ -216,7 +216,9 @@ def _is_exception(node: ast.expr | None) -> bool:
             return False
 
 
-_WIDTH = 40
+def first_line_of(node: ast.stmt, width: int = 60) -> str:
+    text = ast.unparse(node).splitlines()[0]
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def describe(node: ast.stmt) -> str:
@@ -226,8 +228,7 @@ def describe(node: ast.stmt) -> str:
         case ast.AnnAssign(target=ast.Name(id=name)):
             return f"`{name}`"
         case _:
-            line = ast.unparse(node).splitlines()[0]
-            return f"`{line if len(line) <= _WIDTH else line[: _WIDTH - 1] + '…'}`"
+            return f"`{first_line_of(node, 40)}`"
 
 
 def signature_fault(old: Function, new: Function, *, marked: bool) -> str | None:

@@ -10,10 +10,16 @@ from verdigris.core.value import value
 from verdigris.languages.findings import TestFault
 from verdigris.languages.grammar.validation import stub_bodies
 from verdigris.languages.protocol import Validation
-from verdigris.languages.python.stubs.forms import Function, count_names, last_name, parametrized_names
+from verdigris.languages.python.stubs.forms import (
+    Function,
+    count_names,
+    first_line_of,
+    last_name,
+    parametrized_names,
+)
 from verdigris.languages.python.syntax import is_literal
 from verdigris.languages.python.tests.code import Tests
-from verdigris.languages.python.validation.blocks import find_block_faults, first_line_of, truth_of
+from verdigris.languages.python.validation.blocks import find_block_faults, truth_of
 from verdigris.languages.python.validation.mocks import find_mocked_subjects
 from verdigris.languages.python.validation.stub_answers import FORMS
 from verdigris.languages.python.weakening.facts import facts
