@@ -1,17 +1,14 @@
-"""Decides whether a change adds only stubs; and combines later declarations with the code of before.
-
-A change adds only stubs if every old declaration is unchanged and every new one is a stub.
-"""
+"""Reads declarations for the rules of stubs; and combines later declarations with the code of before."""
 
 # A default takes the arguments of the methods that override it:
 # ruff: noqa: ARG002
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.languages import STUB_MARK as MARK
-from verdigris.core.value import field, replace, value
+from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -25,6 +22,7 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.probes import ByteEdit, apply_edits
+from verdigris.languages.stub_rules import Rules, StubContext, StubMarks, compare_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -34,36 +32,6 @@ if TYPE_CHECKING:
 
 _NAMES = frozenset({"identifier", "type_identifier"})
 _COUNTED = frozenset({"enum_variant_list", "enum_body"})
-
-
-class Item(Protocol):
-    """A statement or a declaration, as the rules of every language compare it."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names that it binds in its scope."""
-
-    @property
-    def form(self) -> str:
-        """A text that is equal for equal declarations, whatever their layout."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def last(self) -> int: ...
-    @property
-    def marked_to(self) -> int:
-        """The last line on which a marker counts for the whole declaration."""
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the text has an error inside of it."""
-
-
-ItemT = TypeVar("ItemT", bound=Item)
-T_contra = TypeVar("T_contra", bound=Item, contravariant=True)
 
 
 @value
@@ -101,41 +69,11 @@ class DeclarationItem:
         return f"`{self.names[0] if self.names else short(text_of_node(self.node), 40)}`"
 
 
-@value
-class StubContext:
-    """What is known when a new declaration is judged."""
-
-    marks: StubMarks
-    taken: frozenset[str] = frozenset()
-    """Names that existing code binds, and names of the language that it uses."""
-    types: frozenset[str] = frozenset()
-    """Names of existing types."""
-    existing: bool = True
-    covered: bool = False
-    """True inside a new declaration that is marked: its mark covers the members."""
-    added: set[str] = field(default_factory=set)
-
-    def is_marked(self, item: Item) -> bool:
-        return self.covered or self.marks.on(item.line, item.marked_to)
-
-
 def names_in_use(root: Node, items: Iterable[DeclarationItem], declared: Collection[str]) -> frozenset[str]:
     """The names that the items bind, and the names that are used but not `declared`: the language's own."""
     bound = {name for item in items for name in item.names}
     used = {text_of_node(node) for node in walk(root) if node.type in _NAMES}
     return frozenset(bound | used.difference(declared))
-
-
-class Rules(Protocol[T_contra]):
-    """What a language accepts as a stub."""
-
-    def is_successor(self, old: T_contra, new: T_contra) -> bool:
-        """Whether the new declaration is the old one in a changed form, to be compared in detail."""
-        ...
-
-    def judge_growth(self, old: T_contra, new: T_contra, seen: StubContext) -> Iterator[StubFinding]: ...
-
-    def judge_addition(self, item: T_contra, seen: StubContext) -> Iterator[StubFinding]: ...
 
 
 class Forms(Rules[DeclarationItem], Protocol):
@@ -193,56 +131,9 @@ def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) 
         return StubFinding(fault.line, f"syntax error: {fault.what}")
     items = forms.items(old)
     taken, types = forms.known_names(old)
-    marks = StubMarks.of(new, forms.raises, new=not items)
+    marks = marks_of(new, forms.raises, new=not items)
     seen = StubContext(marks, taken, types, existing=bool(items))
     return next(compare_items(forms, items, forms.items(new), seen), None)
-
-
-def compare_items(
-    rules: Rules[ItemT], old: Sequence[ItemT], new: Sequence[ItemT], seen: StubContext
-) -> Iterator[StubFinding]:
-    rest = list(old)
-    for item in new:
-        at = _counterpart(rules, rest, item)
-        if at is None:
-            same = next((old for old in rest if old.names and old.names == item.names), None)
-            if same is not None:
-                why = "existing code stays as it is until a red test is claimed"
-                yield StubFinding(item.line, f"{item.label} was changed; {why}")
-            if item.is_broken:
-                yield StubFinding(item.line, f"{item.label} cannot be read")
-            yield from rules.judge_addition(item, seen)
-            yield from check_names(item.line, item.names, seen)
-            continue
-        if at > 0:
-            yield StubFinding(item.line, f"{rest[0].label} was changed, removed or moved")
-        if rest[at].form != item.form:
-            yield from rules.judge_growth(rest[at], item, seen)
-        rest = rest[at + 1 :]
-    if rest:
-        line = new[-1].last if new else 1
-        yield StubFinding(line, f"{rest[0].label} was changed, removed or moved")
-
-
-def _counterpart(rules: Rules[ItemT], rest: Sequence[ItemT], item: ItemT) -> int | None:
-    exact = next((at for at, old in enumerate(rest) if old.form == item.form), None)
-    if exact is not None:
-        return exact
-    return next((at for at, old in enumerate(rest) if rules.is_successor(old, item)), None)
-
-
-def check_names(line: int, names: Collection[str], seen: StubContext) -> Iterator[StubFinding]:
-    """Checks that no new name replaces one that existing code uses, or another new one."""
-    for name in names:
-        if name in seen.taken or name in seen.added:
-            yield StubFinding(line, f"`{name}` exists already, and would be replaced")
-    seen.added.update(names)
-
-
-def member_context(seen: StubContext, item: Item, **changes: object) -> StubContext:
-    """The context for the members of a declaration, which have a scope of their own."""
-    made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.is_marked(item))
-    return replace(made, **changes)  # type: ignore[arg-type]
 
 
 def gather_items(
@@ -274,16 +165,6 @@ def compare_members(
         yield StubFinding(found.line, f"in {item.label}: {found.why}")
 
 
-def find_unmarked(item: Item, seen: StubContext) -> Iterator[StubFinding]:
-    if not seen.is_marked(item):
-        yield StubFinding(item.line, f"{item.label} is not marked STUB:TDD")
-
-
-def report_fault(item: Item, fault: str | None) -> Iterator[StubFinding]:
-    if fault is not None:
-        yield StubFinding(item.line, f"{item.label}: {fault}")
-
-
 def head_form(node: Node, *without: str) -> str:
     """The form of a declaration without the parts in these fields."""
     left = [node.child_by_field_name(name) for name in without]
@@ -294,38 +175,21 @@ _MISSING_MACROS = ("todo", "unimplemented")
 """Macros by which Rust marks missing code; they count as a mark."""
 
 
-@value
-class StubMarks:
-    marked: frozenset[int]
-    """Lines of the comments and raising statements that contain the marker."""
-    alone: frozenset[int]
-    """Lines with a comment and nothing else."""
-    whole: bool = False
-    """True if a marker at the top of a new file covers all of it."""
-
-    @classmethod
-    def of(cls, root: Node, raises: Callable[[Node], bool], *, new: bool) -> StubMarks:
-        marked: set[int] = set()
-        comments: set[int] = set()
-        code: set[int] = set()
-        for node in walk(root):
-            lines = range(line_of(node), _end_line(node) + 1)
-            if node.type in COMMENTS:
-                comments.update(lines)
-                marked.update(lines if MARK in text_of_node(node) else ())
-            elif not node.children:
-                code.update(() if _is_in_comment(node) else lines)
-            elif raises(node) and (MARK in text_of_node(node) or _is_missing_macro(node)):
-                marked.update(lines)
-        top = line_of(parts(root)[0]) if parts(root) else last_line(root) + 1
-        return cls(frozenset(marked), frozenset(comments - code), new and any(m < top for m in marked))
-
-    def on(self, start: int, last: int) -> bool:
-        """Whether a declaration is marked, on its own lines or in the comments right above."""
-        above = start - 1
-        while above in self.alone:
-            above -= 1
-        return self.whole or any(above < line <= last for line in self.marked)
+def marks_of(root: Node, raises: Callable[[Node], bool], *, new: bool) -> StubMarks:
+    marked: set[int] = set()
+    comments: set[int] = set()
+    code: set[int] = set()
+    for node in walk(root):
+        lines = range(line_of(node), _end_line(node) + 1)
+        if node.type in COMMENTS:
+            comments.update(lines)
+            marked.update(lines if MARK in text_of_node(node) else ())
+        elif not node.children:
+            code.update(() if _is_in_comment(node) else lines)
+        elif raises(node) and (MARK in text_of_node(node) or _is_missing_macro(node)):
+            marked.update(lines)
+    top = line_of(parts(root)[0]) if parts(root) else last_line(root) + 1
+    return StubMarks(frozenset(marked), frozenset(comments - code), new and any(m < top for m in marked))
 
 
 def _is_in_comment(node: Node) -> bool:

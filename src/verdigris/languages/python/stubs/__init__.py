@@ -8,14 +8,6 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import (
-    StubContext,
-    check_names,
-    compare_items,
-    find_unmarked,
-    member_context,
-    report_fault,
-)
 from verdigris.languages.python.same_code import foreign_encoding
 from verdigris.languages.python.stubs.forms import (
     Function,
@@ -36,6 +28,14 @@ from verdigris.languages.python.stubs.forms import (
 )
 from verdigris.languages.python.stubs.origins import Origins, read_marks
 from verdigris.languages.python.syntax import first_line, parse
+from verdigris.languages.stub_rules import (
+    StubContext,
+    check_names,
+    compare_items,
+    find_unmarked,
+    member_context,
+    report_fault,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

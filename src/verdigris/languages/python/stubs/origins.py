@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import field, value
-from verdigris.languages.grammar.stubs import StubMarks
 from verdigris.languages.python.modules import imported_names
 from verdigris.languages.python.syntax import first_line
+from verdigris.languages.stub_rules import StubMarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
