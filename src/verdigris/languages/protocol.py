@@ -429,7 +429,7 @@ class HeldOut(Part):
 
 
 class WithheldCode(HeldOut):
-    """For a runner that takes several files at once: all of the code is withheld once it is loaded."""
+    """Withholds all code once it is loaded: the runner takes several files at once."""
 
     def asked(self, code: Sequence[str]) -> list[tuple[str, ...]]:
         """The files of each run."""

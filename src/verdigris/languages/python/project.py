@@ -254,7 +254,7 @@ class PythonProject(Project):
         )
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-        """With `alone`, no other language is there: code or a manifest by itself is enough."""
+        """Finds stacks. If no other language is there (`alone`), code or a manifest by itself is enough."""
         places = ["."] if _MARKS & known[0].files else outermost_of(folders_with(known, _PROJECTS))
         if not alone:
             places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
