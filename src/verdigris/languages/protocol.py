@@ -225,8 +225,8 @@ class TestReader(Part):
 
     def new_words(self, text: str, lines: Collection[int]) -> list[str]:
         """The code of the given lines, without comments and imports if those can be recognised."""
-        found = text.splitlines()
-        return [found[number - 1] for number in lines]
+        all_lines = text.splitlines()
+        return [all_lines[number - 1] for number in lines]
 
     def weakenings(
         self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]

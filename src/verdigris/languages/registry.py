@@ -133,9 +133,9 @@ def is_same_tree(path: str, before: bytes, after: bytes) -> bool:
     return reader_of(path).source.same_tree(path, before, after)
 
 
-def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
-    """Adds to a write whether it adds more than stubs, and where. `found`: from `beyond_stubs`."""
-    why = "" if found is None else f"line {found.line}: {found.why}"
+def with_stub_facts(file: FileWrite, finding: StubFinding | None) -> FileWrite:
+    """Adds to a write whether it adds more than stubs, and where. `finding`: from `beyond_stubs`."""
+    why = "" if finding is None else f"line {finding.line}: {finding.why}"
     language = language_for(file.path or "")
     stub = "" if language is None else language.stubs.stub_of_edit(file.before or b"", file.after or b"")
     return replace(file, beyond_stubs=why, stub=stub)

@@ -131,8 +131,8 @@ def check_names(line: int, names: Collection[str], seen: StubContext) -> Iterato
 
 def member_context(seen: StubContext, item: Item, **changes: object) -> StubContext:
     """The context for the members of a declaration, which have a scope of their own."""
-    made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.is_marked(item))
-    return replace(made, **changes)  # type: ignore[arg-type]
+    context = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.is_marked(item))
+    return replace(context, **changes)  # type: ignore[arg-type]
 
 
 def find_unmarked(item: Item, seen: StubContext) -> Iterator[StubFinding]:

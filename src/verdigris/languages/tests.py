@@ -140,12 +140,12 @@ def _rename_result(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) 
 
 
 def duplicates(texts: Mapping[str, str]) -> tuple[Duplicate, ...]:
-    seen: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     twice = []
     for path in sorted(texts):
         for mark in sorted(marks(path, texts[path]), key=lambda each: each.line):
             here = Place(path, mark.line)
-            first = seen.setdefault(mark.slug, here)
+            first = places.setdefault(mark.slug, here)
             if first != here:
                 twice.append(Duplicate(mark.slug, first, here))
     return tuple(twice)

@@ -140,8 +140,8 @@ def _equal(draw: Draw, one: Asserted) -> list[ProbeChange]:
 def _others(draw: Draw, one: Asserted, literal: Node) -> list[str]:
     """A few other literals. Of two equal items none becomes what stands beside it: sets may be equal then."""
     beside = [text_of_node(node) for node in literal.parent.named_children] if literal.parent else []
-    known = beside if beside.count(text_of_node(literal)) > 1 else []
-    return [text for text in draw.literals(literal, one.slack) if text not in known][:_FEW]
+    beside_it = beside if beside.count(text_of_node(literal)) > 1 else []
+    return [text for text in draw.literals(literal, one.slack) if text not in beside_it][:_FEW]
 
 
 def _spoilt(draw: Draw, one: Asserted) -> list[ProbeChange]:
@@ -163,10 +163,10 @@ def _holds(draw: Draw, one: Asserted) -> list[ProbeChange]:
     """Other items, all at once: which of them is found is not known."""
     [side] = one.sides
     items = parts(side[0])
-    known, edits = {text_of_node(item) for item in items}, []
+    texts, edits = {text_of_node(item) for item in items}, []
     for item in items:
         literals = _literals([item])
-        others = [text for text in draw.literals(literals[0]) if text not in known] if literals else []
+        others = [text for text in draw.literals(literals[0]) if text not in texts] if literals else []
         edits += [_replace_node(literals[0], others[0])] if others else []
     if not items or len(edits) < len(items):
         return []
@@ -254,8 +254,8 @@ def pair_of_values(draw: Draw, one: Asserted) -> tuple[ProbeChange, ...]:
     side = next((side for side in one.sides if one.is_free and not _does_more(side)), None)
     if side is None:
         return ()
-    known = sorted(draw.pool.literals - {text_of_node(side[0])})
-    different = {_value_of(text): text for text in draw.dice.sample(known, len(known))}
+    literals = sorted(draw.pool.literals - {text_of_node(side[0])})
+    different = {_value_of(text): text for text in draw.dice.sample(literals, len(literals))}
     pair = [*different.values(), *(text for text in ("0", "'a'") if _value_of(text) not in different)][:2]
     edits = [(_replace_node(side[0], text),) for text in pair]
     return tuple(ProbeChange(edit, told_change(side, edit)) for edit in edits)

@@ -203,8 +203,8 @@ class _DecisionReader:
                 yield self._asked(path, node, test, scope, joined.get(node.id))
             elif _is_logical(node) and not _is_inside_condition(node):
                 yield self._site(path, (node,), "value", read_term(node), scope)
-            for told in _compared(node):
-                yield self._site(path, (told,), "compared", read_term(told), scope, (TRUE, FALSE))
+            for compared in _compared(node):
+                yield self._site(path, (compared,), "compared", read_term(compared), scope, (TRUE, FALSE))
             stack += ((child, scope) for child in reversed(list(self.visited(node))))
 
     def _function(self, path: str, node: Node, scope: _Scope) -> Site:

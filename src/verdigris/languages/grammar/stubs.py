@@ -126,8 +126,8 @@ def only_stubs(forms: Forms, path: str, before: bytes | None, after: bytes) -> S
 
 
 def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-    (new, fault), (old, known) = tree_of(path, after), tree_of(path, before or b"")
-    if fault is not None and known is None:
+    (new, fault), (old, old_fault) = tree_of(path, after), tree_of(path, before or b"")
+    if fault is not None and old_fault is None:
         return StubFinding(fault.line, f"syntax error: {fault.what}")
     items = forms.items(old)
     taken, types = forms.known_names(old)
@@ -137,18 +137,18 @@ def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) 
 
 
 def gather_items(
-    scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]], DeclarationItem]
+    scope: Node, leading: str, make: Callable[[Node, tuple[Node, ...]], DeclarationItem]
 ) -> list[DeclarationItem]:
     """The declarations of a scope, each with the nodes of type `leading` right before it."""
-    found: list[DeclarationItem] = []
+    items: list[DeclarationItem] = []
     before: list[Node] = []
     for node in scope.children:
         if node.type == leading:
             before.append(node)
         elif node.is_named and node.type not in COMMENTS and node.type != "empty_statement":
-            found.append(made(node, tuple(before)))
+            items.append(make(node, tuple(before)))
             before = []
-    return found
+    return items
 
 
 def compare_members(
@@ -161,8 +161,8 @@ def compare_members(
         yield StubFinding(
             item.line, f"{item.label}: put what is new at the end: values are counted from the top"
         )
-    for found in compare_items(forms, before, after, seen):
-        yield StubFinding(found.line, f"in {item.label}: {found.why}")
+    for finding in compare_items(forms, before, after, seen):
+        yield StubFinding(finding.line, f"in {item.label}: {finding.why}")
 
 
 def head_form(node: Node, *without: str) -> str:
@@ -249,8 +249,8 @@ def _replace_work(
         inner = forms.members(item)
         if inner is not None:
             outer = None if twin is None else forms.members(twin)
-            known = [] if outer is None else forms.items(outer)
-            yield from _replace_work(forms, path, known, forms.items(inner), old_work=old_work)
+            members = [] if outer is None else forms.items(outer)
+            yield from _replace_work(forms, path, members, forms.items(inner), old_work=old_work)
         elif forms.runs_at_once(item):
             yield ByteEdit(item.node.start_byte, item.node.end_byte, "")
         elif twin is not None and old_work and forms.head(twin) == forms.head(item):

@@ -52,9 +52,9 @@ def _pytest_table(home: Path) -> _PytestTable:
     new = ("pyproject.toml", _HEADER) if (home / "pyproject.toml").exists() else ("pytest.ini", "[pytest]")
     for name, sections in CONFIG_FILES:
         try:
-            found = _table(name, (home / name).read_text(encoding="utf-8"), sections)
-            if found is not None:
-                keys, table = found
+            section = _table(name, (home / name).read_text(encoding="utf-8"), sections)
+            if section is not None:
+                keys, table = section
                 return _PytestTable(name, f"[{'.'.join(keys or sections[0])}]", table)
         except FileNotFoundError:
             continue

@@ -40,8 +40,8 @@ def compare_modules(before: str, after: str) -> ModuleDelta | None:
     if old is None or new is None:
         return None
     comparison = _Comparison(old, new)
-    known = comparison.compare_classes() and comparison.compare_functions() and comparison.compare_names()
-    if not known or old.shells[""] != new.shells[""]:
+    alike = comparison.compare_classes() and comparison.compare_functions() and comparison.compare_names()
+    if not alike or old.shells[""] != new.shells[""]:
         return MORE
     delta = comparison.delta()
     return delta if keep_order(before, after, delta.names) else MORE
@@ -162,15 +162,15 @@ _TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__versio
 
 def _lists_lazy_modules(name: str, old: BoundName | None, new: BoundName | None) -> bool:
     """Whether the name lists lazily loaded modules of the standard library only: no code notices a change."""
-    told = _LISTED.findall("".join(one.to for one in (old, new) if one is not None))
-    return name == "__lazy_modules__" and {one.partition(".")[0] for one in told} <= sys.stdlib_module_names
+    names = _LISTED.findall("".join(one.to for one in (old, new) if one is not None))
+    return name == "__lazy_modules__" and {one.partition(".")[0] for one in names} <= sys.stdlib_module_names
 
 
 def _changed_meanings(name: str, old: BoundName | None, new: BoundName | None) -> set[str]:
     if name != "__all__":
         return {_last(name)}
-    told = [set(_WORD.findall(one.to if one else "")) for one in (old, new)]
-    return {name, *(told[0] ^ told[1])}
+    exported = [set(_WORD.findall(one.to if one else "")) for one in (old, new)]
+    return {name, *(exported[0] ^ exported[1])}
 
 
 def name_lines(text: str, lines: Iterable[int]) -> dict[int, str] | None:
@@ -227,10 +227,10 @@ def keep_order(before: str, after: str, changed: frozenset[str] = frozenset()) -
     for key in old.keys() & new.keys():
         (step, above), (other, above_other) = old[key], new[key]
         # An imported module may read this one; but names that other imports bound here do not concern it.
-        asked = common - imported if step.imports else common
+        names = common - imported if step.imports else common
         if step.reads is not None and other.reads is not None:
-            asked &= step.reads | other.reads
-        if any(above.get(name) != above_other.get(name) for name in asked):
+            names &= step.reads | other.reads
+        if any(above.get(name) != above_other.get(name) for name in names):
             return False
     return True
 

@@ -37,9 +37,9 @@ def files_of_module(module: str, importer: str, paths: Iterable[str]) -> list[st
     if not tail:
         return []
     ends = tuple(f"/{tail}{end}" for end in ENDS)
-    found = [path for path in paths if f"/{path}".endswith(ends) and path != importer]
-    near = [path for path in found if posixpath.dirname(path) == beside]
-    return near if len(near) == 1 else found
+    files = [path for path in paths if f"/{path}".endswith(ends) and path != importer]
+    near = [path for path in files if posixpath.dirname(path) == beside]
+    return near if len(near) == 1 else files
 
 
 def relative_place(module: str, importer: str) -> str | None:

@@ -155,10 +155,10 @@ def _read_block(draft: Outline, owner: str, body: Iterable[ast.stmt], *, plain: 
                 and not _may_be_test(name, bound)
                 and (is_literal(bound) or is_mere_value(bound, draft.known, named=True))
             ):
-                made = f"{owner}.{name}" if owner else name
+                qualified = f"{owner}.{name}" if owner else name
                 if not is_literal(bound):
-                    draft.add_definition(made, [bound])
-                _bind(draft, made, BoundName(ast.dump(node)))
+                    draft.add_definition(qualified, [bound])
+                _bind(draft, qualified, BoundName(ast.dump(node)))
             case ast.Expr(value=ast.Constant(value=str() as said)):
                 _bind(draft, f"{owner}.__doc__" if owner else "__doc__", BoundName(said))
             case _:
@@ -166,8 +166,8 @@ def _read_block(draft: Outline, owner: str, body: Iterable[ast.stmt], *, plain: 
 
 
 def _bind(draft: Outline, name: str, bound: BoundName) -> None:
-    known = draft.names.get(name)
-    draft.names[name] = bound if known is None else replace(bound, to=f"{known.to}\n{bound.to}")
+    earlier = draft.names.get(name)
+    draft.names[name] = bound if earlier is None else replace(bound, to=f"{earlier.to}\n{bound.to}")
 
 
 def _read_import(draft: Outline, node: ast.Import | ast.ImportFrom) -> None:
@@ -208,9 +208,9 @@ def _read_class(draft: Outline, owner: str, node: ast.ClassDef) -> None:
     bases = [ast.unparse(base) for base in node.bases]
     plain = not node.decorator_list and not node.keywords and all(map(_is_plain_base, bases))
     head = [*node.decorator_list, *node.bases, *node.keywords]
-    known = [one for one in (*node.decorator_list, *node.bases) if makes_class(one, draft.known)]
-    others = [base for base in node.bases if base not in known and not _is_plain_base(ast.unparse(base))]
-    if plain or not (node.keywords or others or set(node.decorator_list).difference(known)):
+    harmless = [one for one in (*node.decorator_list, *node.bases) if makes_class(one, draft.known)]
+    others = [base for base in node.bases if base not in harmless and not _is_plain_base(ast.unparse(base))]
+    if plain or not (node.keywords or others or set(node.decorator_list).difference(harmless)):
         draft.classes.add(name)
         draft.open_classes |= {name} if plain else set()
         draft.add_definition(f"{name}.__bases__", head)
@@ -235,9 +235,9 @@ def _read_function(draft: Outline, owner: str, node: ast.FunctionDef | ast.Async
     kinds = sorted(
         {type(one).__name__ for one in _own_nodes(node.body) if isinstance(one, ast.Yield | ast.YieldFrom)}
     )
-    known = draft.functions.get(name)
+    earlier = draft.functions.get(name)
     variables, others = _split_words(ast.Module(body, []))
-    made = OutlinedFunction(
+    outlined = OutlinedFunction(
         head=f"{type(node).__name__} {kinds} {[ast.dump(one) for one in outside]}",
         note=note,
         body=_digest("\n".join(map(ast.dump, body))),
@@ -251,7 +251,7 @@ def _read_function(draft: Outline, owner: str, node: ast.FunctionDef | ast.Async
         ),
         plain=plain,
     )
-    draft.functions[name] = made if known is None else _join_definitions(known, made)
+    draft.functions[name] = outlined if earlier is None else _join_definitions(earlier, outlined)
 
 
 def _digest(text: str) -> str:
@@ -285,8 +285,8 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 def _has_plain_defaults(args: ast.arguments) -> bool:
     """Whether no default of a parameter calls anything."""
-    found = (one for one in (*args.defaults, *args.kw_defaults) if one is not None)
-    return not any(isinstance(node, ast.Call) for one in found for node in nodes_in(one))
+    defaults = (one for one in (*args.defaults, *args.kw_defaults) if one is not None)
+    return not any(isinstance(node, ast.Call) for one in defaults for node in nodes_in(one))
 
 
 def _calls_within(node: ast.AST) -> bool:

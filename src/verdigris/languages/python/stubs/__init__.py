@@ -179,9 +179,9 @@ class _PythonRules:
     def _judge_imports(
         self, before: Sequence[ast.stmt], after: Sequence[ast.stmt], seen: StubContext
     ) -> Iterator[StubFinding]:
-        known = {ast.dump(node) for node in before}
+        earlier = {ast.dump(node) for node in before}
         for node in after:
-            if not isinstance(node, ast.Import | ast.ImportFrom) and ast.dump(node) not in known:
+            if not isinstance(node, ast.Import | ast.ImportFrom) and ast.dump(node) not in earlier:
                 yield StubFinding(first_line(node), "only imports may be added under TYPE_CHECKING")
         yield from compare_items(self, self.items(before), self.items(after), seen)
 

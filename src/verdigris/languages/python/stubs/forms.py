@@ -262,13 +262,13 @@ def _more_parameters(old: ast.arguments, new: ast.arguments) -> list[tuple[ast.a
     defaults = new.defaults[len(old.defaults) :]
     if len(defaults) != len(extra):
         return None
-    known = {
+    before = {
         ast.dump(parameter): default
         for parameter, default in zip(old.kwonlyargs, old.kw_defaults, strict=True)
     }
     named = list(zip(new.kwonlyargs, new.kw_defaults, strict=True))
-    unchanged = [(p, d) for p, d in named if ast.dump(p) in known and are_equal([known[ast.dump(p)]], [d])]
-    if len(unchanged) != len(known):
+    unchanged = [(p, d) for p, d in named if ast.dump(p) in before and are_equal([before[ast.dump(p)]], [d])]
+    if len(unchanged) != len(before):
         return None
     return [*zip(extra, defaults, strict=True), *(pair for pair in named if pair not in unchanged)]
 

@@ -158,7 +158,7 @@ class _ModulePlaces:
         """The `__init__.py` files that a new module needs in folders that do not exist yet."""
         folder = posixpath.dirname(path)
         while folder not in {"", self._src} and not any(
-            known.startswith(f"{folder}/") for known in self._files.paths
+            path.startswith(f"{folder}/") for path in self._files.paths
         ):
             at = f"{folder}/__init__.py"
             if at != path and self._files.is_source(at):

@@ -52,8 +52,8 @@ def _find_test(test: TestText) -> _FoundTest | None:
     place = None if code is None else tests.find(code, test.name)
     if code is None or place is None:
         return None
-    there, known = place
-    return _FoundTest(there.path, there.functions[known], tuple(tests.assertions(code, test.name)))
+    there, name = place
+    return _FoundTest(there.path, there.functions[name], tuple(tests.assertions(code, test.name)))
 
 
 class PythonValidation(Validation):
@@ -104,8 +104,8 @@ def _root_name(node: ast.expr) -> str:
 
 def assertion_lines(test: TestText) -> tuple[tuple[str, int], ...]:
     """Path and line of the assertions in the test's own function, not in the functions that it calls."""
-    seen = _find_test(test)
-    own = () if seen is None else [at for at in seen.assertions if at.function is seen.function]
+    reading = _find_test(test)
+    own = () if reading is None else [at for at in reading.assertions if at.function is reading.function]
     return tuple((at.code.path, at.node.lineno) for at in own)
 
 
@@ -248,24 +248,24 @@ def _names(forms: Iterable[ast.expr]) -> set[str]:
 
 def _reassigned_names(function: Function) -> set[str]:
     """Names whose value may have changed by the time of the assertion."""
-    found = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)} - _parameter_names(
+    changed = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)} - _parameter_names(
         function
     )
     for node in ast.walk(function):
         match node:
             case ast.Nonlocal(names=names) | ast.Global(names=names):
-                found |= set(names)
+                changed |= set(names)
             case ast.Assign(targets=[ast.Name(id=name)], value=given) if isinstance(given, _DISPLAYS):
-                found |= {name} if count_names(function, name, ast.Load) > 1 else set()
+                changed |= {name} if count_names(function, name, ast.Load) > 1 else set()
             case ast.Name(id=name, ctx=ast.Store()) if count_names(function, name, ast.Store) > 1:
-                found.add(name)
-    return found
+                changed.add(name)
+    return changed
 
 
 def _parameter_names(function: Function) -> set[str]:
-    found: set[str] = set()
+    parameters: set[str] = set()
     for decorator in function.decorator_list:
         match decorator:
             case ast.Call(func=func, args=[names, *_]) if last_name(func) == "parametrize":
-                found |= set(parametrized_names(names))
-    return found
+                parameters |= set(parametrized_names(names))
+    return parameters
