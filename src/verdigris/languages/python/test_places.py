@@ -6,7 +6,6 @@ import ast
 import sys
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
 from verdigris.languages.assertions import is_in_scope, skip_of
 from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
@@ -26,18 +25,27 @@ def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
     if (tree := parse_or_none(text)) is None:
         return
     names = {*(name for name, _ in collected_tests(tree)), *known}
-    stack: list[tuple[ast.stmt, str]] = [(node, "") for node in tree.body]
-    while stack:
-        node, scope = stack.pop()
+    # The last definition of a name counts.
+    for name, node, _ in reversed([*_functions(tree.body)]):
+        if name in names:
+            yield WrittenTest(name, first_line(node), node.end_lineno or node.lineno)
+
+
+def _functions(
+    body: Sequence[ast.stmt], scope: str = "", *, has_bases: bool = False
+) -> Iterator[tuple[str, Function, bool]]:
+    """The functions by qualified name, also those under a condition, and whether their class has a base."""
+    waiting = [*reversed(body)]
+    while waiting:
+        node = waiting.pop()
         match node:
-            case ast.ClassDef(name=name, body=body):
-                stack += ((child, f"{scope}{name}::") for child in body)
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                if f"{scope}{node.name}" in names:
-                    end = node.end_lineno or node.lineno
-                    yield WrittenTest(f"{scope}{node.name}", first_line(node), end)
-            case ast.If(body=body, orelse=rest) | ast.Try(body=body, orelse=rest):
-                stack += ((child, scope) for child in (*body, *rest))
+            case ast.ClassDef(name=name, bases=bases):
+                derives = any(last_name(base) != "object" for base in bases)
+                yield from _functions(node.body, f"{scope}{name}::", has_bases=derives)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield f"{scope}{name}", node, has_bases
+            case ast.If(body=inner, orelse=rest) | ast.Try(body=inner, orelse=rest):
+                waiting += reversed([*inner, *rest])
 
 
 def stands(text: str, function: str) -> bool:
@@ -89,24 +97,20 @@ def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
     return TestFacts(sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.tree)))
 
 
-@value
-class _FunctionPlace:
-    function: Function
-    has_bases: bool
-    """True if its class has a base: it may be a `TestCase`, which only knows unittest's decorators."""
-
-
 def mark_skipped(text: str, name: str, why: str) -> str | None:
     """See `Language.with_skip`."""
     tree = parse_or_none(text)
-    places = [] if tree is None else [*_find_places(tree.body, name.partition("[")[0].split("::"))]
-    if tree is None or not places or foreign_encoding(text) is not None:
+    if tree is None or foreign_encoding(text) is not None:
         return None
-    running = [place for place in places if not any(map(_skips, place.function.decorator_list))]
-    module = "unittest" if places[0].has_bases else "pytest"
+    tests = [test for test in _functions(tree.body) if test[0] == name.partition("[")[0]]
+    if not tests:
+        return None
+    running = [node for _, node, _ in tests if not any(map(_skips, node.decorator_list))]
     if not running:
         return text
-    alias = _alias(tree, module, min(place.function.lineno for place in places))
+    # A class with a base may be a `TestCase`, which only knows unittest's decorators.
+    module = "unittest" if tests[0][2] else "pytest"
+    alias = _alias(tree, module, min(node.lineno for _, node, _ in tests))
     reason = quote_line(why)
     if declares_encoding(text):
         reason = reason.encode("ascii", "backslashreplace").decode()
@@ -114,27 +118,13 @@ def mark_skipped(text: str, name: str, why: str) -> str | None:
     bare = text.removeprefix("\ufeff")
     lines = split_lines(bare)
     end = lines[0][len(lines[0].rstrip("\r\n")) :] or "\n"
-    for place in sorted(running, key=lambda place: -place.function.lineno):
-        at = first_line(place.function) - 1
-        indent = lines[at][: place.function.col_offset]
+    for node in sorted(running, key=lambda node: -node.lineno):
+        at = first_line(node) - 1
+        indent = lines[at][: node.col_offset]
         lines.insert(at, f"{indent}@{alias or module}.{mark}{end}")
     if not alias:
         _add_import(lines, tree, module, end)
     return "".join([text[: len(text) - len(bare)], *lines])
-
-
-def _find_places(
-    body: Sequence[ast.stmt], names: Sequence[str], *, has_bases: bool = False
-) -> Iterator[_FunctionPlace]:
-    for node in body:
-        match node:
-            case ast.ClassDef(name=name, bases=bases) if len(names) > 1 and name == names[0]:
-                derives = any(last_name(base) != "object" for base in bases)
-                yield from _find_places(node.body, names[1:], has_bases=derives)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if [name] == [*names]:
-                yield _FunctionPlace(node, has_bases)
-            case ast.If(body=inner, orelse=rest) | ast.Try(body=inner, orelse=rest):
-                yield from _find_places([*inner, *rest], names, has_bases=has_bases)
 
 
 def _skips(decorator: ast.expr) -> bool:
