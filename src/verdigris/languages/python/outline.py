@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import field, mutable, replace, value
 from verdigris.languages.python.mere_values import is_mere_value, library_names, makes_class
 from verdigris.languages.python.modules import source_of
-from verdigris.languages.python.syntax import is_literal, nodes_in, shared_tree
+from verdigris.languages.python.syntax import is_literal, lines_of, nodes_in, shared_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -243,12 +243,7 @@ def _read_function(draft: Outline, owner: str, node: ast.FunctionDef | ast.Async
         body=_digest("\n".join(map(ast.dump, body))),
         words=frozenset(variables | others),
         bare=frozenset(variables - others),
-        spans=(
-            (
-                min([node.lineno, *(one.lineno for one in node.decorator_list)]),
-                node.end_lineno or node.lineno,
-            ),
-        ),
+        spans=(lines_of(node),),
         plain=plain,
     )
     draft.functions[name] = outlined if earlier is None else _join_definitions(earlier, outlined)

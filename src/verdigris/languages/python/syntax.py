@@ -84,6 +84,11 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
+def lines_of(node: ast.stmt) -> tuple[int, int]:
+    """The first line, of a decorator if there is one, and the last line."""
+    return first_line(node), node.end_lineno or node.lineno
+
+
 CODING_LINE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]*)")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 

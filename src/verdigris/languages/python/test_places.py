@@ -11,7 +11,7 @@ from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
 from verdigris.languages.python.same_code import declares_encoding, foreign_encoding
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
-from verdigris.languages.python.syntax import CODING_LINE, first_line, parse_or_none, split_lines
+from verdigris.languages.python.syntax import CODING_LINE, first_line, lines_of, parse_or_none, split_lines
 from verdigris.languages.python.tests import collected_tests, is_fixture, read
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.weakening.facts import marks
@@ -28,7 +28,7 @@ def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
     # The last definition of a name counts.
     for name, node, _ in reversed([*_functions(tree.body)]):
         if name in names:
-            yield WrittenTest(name, first_line(node), node.end_lineno or node.lineno)
+            yield WrittenTest(name, *lines_of(node))
 
 
 def _functions(
@@ -72,7 +72,7 @@ def _spans(body: list[ast.stmt], names: list[str]) -> Iterator[tuple[int, int]]:
         if len(names) > 1 and isinstance(node, ast.ClassDef):
             yield from _spans(node.body, names[1:])
         elif len(names) == 1:
-            yield first_line(node), node.end_lineno or node.lineno
+            yield lines_of(node)
 
 
 def expressions(text: str, lines: Collection[int]) -> list[str]:

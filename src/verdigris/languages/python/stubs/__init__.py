@@ -27,7 +27,7 @@ from verdigris.languages.python.stubs.forms import (
     type_params,
 )
 from verdigris.languages.python.stubs.origins import Origins, read_marks
-from verdigris.languages.python.syntax import first_line, parse
+from verdigris.languages.python.syntax import first_line, lines_of, parse
 from verdigris.languages.stub_rules import (
     StubContext,
     check_names,
@@ -96,9 +96,7 @@ class _PythonRules:
     def items(self, body: Sequence[ast.stmt]) -> list[Statement]:
         """The statements that do something: docstrings may change in every phase."""
         return [
-            Statement(
-                node, self._names(node), ast.dump(node), first_line(node), node.end_lineno or node.lineno
-            )
+            Statement(node, self._names(node), ast.dump(node), *lines_of(node))
             for node in body
             if not _is_filler(node) and not is_docstring(node)
         ]
