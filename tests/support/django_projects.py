@@ -16,64 +16,15 @@ import pytest
 
 from support.gitrepo import GitRepo
 from support.kept_tools import fetching_environment, kept_folder
+from support.pages import project_files
 
 _PACKAGES = ("django==5.2.*", "pytest-django==4.*")
 _FOLDER = kept_folder("test-django", "VERDIGRIS_TEST_DJANGO")
 _SECONDS = 120
 _UNTIL_ANOTHER_TRY = 3600
 
-MANAGE = """\
-import os
-import sys
-
-
-def main():
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mysite.settings")
-    try:
-        from django.core.management import execute_from_command_line
-    except ImportError as exc:
-        raise ImportError("Couldn't import Django. Are you sure it's installed?") from exc
-    execute_from_command_line(sys.argv)
-
-
-if __name__ == "__main__":
-    main()
-"""
-SETTINGS = """\
-SECRET_KEY = "not secret"
-INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "shop"]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}}
-USE_TZ = True
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-"""
-MODELS = """\
-from django.db import models
-
-
-class Item(models.Model):
-    name = models.CharField(max_length=20)
-    price = models.IntegerField()
-"""
-TESTS = """\
-from django.test import TestCase
-
-from shop.models import Item
-
-
-class ItemTest(TestCase):
-    def test_is_kept(self):
-        Item.objects.create(name="a", price=2)
-        self.assertEqual(Item.objects.get(name="a").price, 2)
-"""
-FILES = {
-    ".gitignore": ".venv\n__pycache__\n",
-    "manage.py": MANAGE,
-    "mysite/__init__.py": "",
-    "mysite/settings.py": SETTINGS,
-    "shop/__init__.py": "",
-    "shop/models.py": MODELS,
-    "shop/tests.py": TESTS,
-}
+FILES = project_files("django")
+SETTINGS, MODELS, TESTS = (FILES[path] for path in ("mysite/settings.py", "shop/models.py", "shop/tests.py"))
 RED = """
     def test_gross(self):
         Item.objects.create(name="b", price=100)
