@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.pages import lay_out, project_files
 from support.recordings import asked, replayed
-from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
 from support.tools import run_tool, why_not
 from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport
 from verdigris.runners.cargo import CargoRunner
@@ -164,7 +164,7 @@ def test_doc_tests_are_a_call_of_their_own() -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return lay_out(CARGO, tmp_path_factory.mktemp("cargo") / "with blank")
+    return lay_out(project_files("cargo"), tmp_path_factory.mktemp("cargo") / "with blank")
 
 
 class TestLive:
@@ -211,7 +211,7 @@ class TestLive:
         )
 
     def test_a_member_of_a_workspace_below_the_root(self, tmp_path: Path) -> None:
-        member = {f"rust/crates/one/{name}": text for name, text in BROKEN_CARGO.items()}
+        member = {f"rust/crates/one/{name}": text for name, text in project_files("broken_cargo").items()}
         member["rust/crates/one/src/a.rs"] += "pub fn two() -> i32 { todo!() }\n"
         tree = {"rust/Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n', **member}
         root = lay_out(tree, tmp_path / "tree")
@@ -226,7 +226,7 @@ class TestLive:
         )
 
     def test_a_test_that_does_not_end_is_stopped_and_named_and_the_others_run(self, tmp_path: Path) -> None:
-        root = lay_out(HANGS, tmp_path / "hangs")
+        root = lay_out(project_files("cargo_hangs"), tmp_path / "hangs")
         report = run_tool(RUNNER, root, reports=tmp_path / "reports", limit=1.0)
         assert report.ended is RunEnd.FINISHED
         told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
@@ -237,30 +237,3 @@ class TestLive:
             "quick": Status.PASS,
             "wrong": "assertion `left == right` failed\n  left: 1\n right: 2",
         }
-
-
-HANGS = {
-    "Cargo.toml": (
-        '[package]\nname = "loops"\nversion = "0.1.0"\nedition = "2021"\n\n'
-        '[[test]]\nname = "alone"\nharness = false\n'
-    ),
-    # On one line: which instruction of it is stopped is a matter of chance.
-    "src/lib.rs": "// loops\npub fn spin(mut n: u64) -> u64 { while n > 0 { n ^= 2 } n }\n",
-    "tests/it.rs": """\
-#[test]
-fn quick() {}
-#[test]
-fn spins() {
-    assert_eq!(loops::spin(1), 1);
-}
-#[test]
-fn waits() {
-    std::thread::park();
-}
-#[test]
-fn wrong() {
-    assert_eq!(1, 2);
-}
-""",
-    "tests/alone.rs": "fn main() {\n    loops::spin(1);\n}\n",
-}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.pages import lay_out, project_files
 from support.recordings import asked, replayed
-from support.tool_projects import GO, lay_out
 from support.tool_worlds import lend_go_cache
 from support.tools import run_tool, why_not
 from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport
@@ -149,7 +149,7 @@ def test_one_call_for_several_packages_and_binary_arguments() -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return lay_out(GO, tmp_path_factory.mktemp("go") / "with blank")
+    return lay_out(project_files("go"), tmp_path_factory.mktemp("go") / "with blank")
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +208,7 @@ class TestLive:
         assert (late.ended, late.results[0].status) == (RunEnd.EARLY_EXIT, Status.ERROR)
 
     def test_a_test_that_does_not_end_is_stopped_where_it_is_and_the_others_run(self, tmp_path: Path) -> None:
-        lay_out(HANGS, tmp_path / "hangs")
+        lay_out(project_files("go_hangs"), tmp_path / "hangs")
         report = run_tool(RUNNER, tmp_path / "hangs", reports=tmp_path / "reports", limit=1.0)
         assert report.ended is RunEnd.FINISHED
         told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
@@ -225,7 +225,7 @@ class TestLive:
         }
 
     def test_the_tools_own_limit_tells_the_place_too(self, tmp_path: Path) -> None:
-        lay_out(HANGS, tmp_path / "hangs")
+        lay_out(project_files("go_hangs"), tmp_path / "hangs")
         names = ("loops_test.go::TestWaits",)
         report = run_tool(
             RUNNER, tmp_path / "hangs", names, reports=tmp_path / "reports", extra=("-timeout=1s",)
@@ -242,59 +242,3 @@ class TestLive:
         facts = [(r.id, r.status, r.failure and r.failure.kind) for r in watched.results]
         assert facts == [(r.id, r.status, r.failure and r.failure.kind) for r in alone.results]
         assert (watched.ended, watched.exit_code) == (alone.ended, alone.exit_code)
-
-
-HANGS = {
-    "go.mod": "module loops\n\ngo 1.21\n",
-    "loops.go": """\
-package loops
-
-func Spin(n int) int {
-	for n >= 0 {
-		n ^= 1
-	}
-	return n
-}
-
-func Wait() int {
-	silent := make(chan int)
-	return <-silent
-}
-""",
-    "loops_test.go": """\
-package loops
-
-import (
-	"testing"
-	"time"
-)
-
-func TestQuick(t *testing.T) {}
-
-func TestSpins(t *testing.T) {
-	t.Run("part", func(t *testing.T) {
-		if Spin(1) != 1 {
-			t.Error("no")
-		}
-	})
-}
-
-func TestOwn(t *testing.T) {
-	for {
-		time.Sleep(time.Hour)
-	}
-}
-
-func TestWaits(t *testing.T) {
-	if Wait() != 1 {
-		t.Error("no")
-	}
-}
-
-func TestLast(t *testing.T) {
-	for _, name := range []string{"a", "b"} {
-		t.Run(name, func(t *testing.T) { time.Sleep(700 * time.Millisecond) })
-	}
-}
-""",
-}

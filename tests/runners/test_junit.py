@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from support.pages import lay_out
 from support.recordings import HERE, asked
-from support.tool_projects import lay_out
 from support.tools import run_tool
 from verdigris.core.report import Place, RunEnd, Status, TestReport
 from verdigris.core.value import replace

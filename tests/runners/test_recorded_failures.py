@@ -10,8 +10,8 @@ from runners.test_junit import PYTEST
 from runners.test_junit import parsed as junit_parsed
 from runners.test_junit import recorded as junit_recorded
 from support import node_recording
+from support.pages import project_files
 from support.recordings import asked, replayed
-from support.tool_projects import CARGO
 from verdigris.core.paths import Classes, PathClass, classify
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.verdict.redness import WHY_NOT, judge_collect_error, judge_red
@@ -98,7 +98,7 @@ mod tests {
     ],
 )
 def test_cargo(case: str, expected: dict[str, str]) -> None:
-    text = TODO if case == "todo" else CARGO["src/lib.rs"]
+    text = TODO if case == "todo" else project_files("cargo")["src/lib.rs"]
     reds = judged(
         CargoRunner().report(asked(), replayed("cargo", case)), of("rust", "cargo"), {"src/lib.rs": text}
     )

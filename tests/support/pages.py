@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 PROJECTS = Path(__file__).with_name("projects")
@@ -26,3 +27,11 @@ def files_in(text: str) -> dict[str, str]:
 def project_files(name: str) -> dict[str, str]:
     """The files of a project in the folder `projects`."""
     return files_in(PROJECTS.joinpath(f"{name}.txt").read_text("utf-8"))
+
+
+def lay_out(files: Mapping[str, str], root: Path) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
