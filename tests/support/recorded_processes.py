@@ -17,11 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 import verdigris
 from support.node_tools import TOOLS
-from support.recorded_tool_runs import RECORD, report_ends
+from support.recorded_tool_runs import RECORD, patched, read_rows, report_ends, write_rows
 from verdigris.execution.process import Finished
 from verdigris.execution.rooms import RoomTraces
 from verdigris.execution.tools import call, runs
@@ -46,8 +44,8 @@ def recorded_processes(name: str) -> Iterator[None]:
     file = FOLDER / f"{name}.json"
     if record := bool(os.environ.get(RECORD)):
         file.unlink(missing_ok=True)
-    known = _Processes(_read(file), file)
-    with _patched(runs, "_try_in_room", known.record if record else known.answer):
+    known = _Processes(read_rows(file), file)
+    with patched(runs, "_try_in_room", known.record if record else known.answer):
         yield
 
 
@@ -59,15 +57,8 @@ def compared_processes(name: str) -> Iterator[None]:
             yield
         return
     file = FOLDER / f"{name}.json"
-    known = _Processes(_read(file), file)
-    with _patched(call, "call_tool", _Comparison(known, call.call_tool).compare):
-        yield
-
-
-@contextmanager
-def _patched(module: Any, name: str, function: Any) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, name, function)
+    known = _Processes(read_rows(file), file)
+    with patched(call, "call_tool", _Comparison(known, call.call_tool).compare):
         yield
 
 
@@ -78,7 +69,7 @@ class _Comparison:
 
     def compare(self, asked: Any) -> TestReport:
         report = self.run(asked)
-        with _patched(runs, "_try_in_room", self.known.find):
+        with patched(runs, "_try_in_room", self.known.find):
             recorded = self.run(asked)
         assert report_ends(recorded) == report_ends(report), f"`{report.command}`"
         return report
@@ -105,10 +96,7 @@ class _Processes:
         """Write each process down at once: a forked command does not return to us."""
         done, names = self.run(asked, place, timeout), _Names(asked, place)
         if isinstance(done, Ran):
-            known = {**_read(self.file), names.key(): names.keep(done)}
-            rows = (f"{json.dumps(key)}: {json.dumps(one, sort_keys=True)}" for key, one in known.items())
-            self.file.parent.mkdir(exist_ok=True)
-            self.file.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")
+            write_rows(self.file, {**read_rows(self.file), names.key(): names.keep(done)})
         return done
 
 
@@ -176,11 +164,6 @@ class _Names:
         for name, mark in self.named.items():
             text = text.replace(mark, name)
         return text
-
-
-def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found
 
 
 def _program(word: str) -> str:

@@ -22,28 +22,25 @@ from verdigris.core.value import replace
 from verdigris.execution.tools import call
 
 RECORD = "VERDIGRIS_RECORD_RUNS"
-_ROOT = "@ROOT@"
+ROOT = "@ROOT@"
 
 
 @contextmanager
 def recorded_runs(file: Path) -> Iterator[None]:
     """The tools are not started for recorded runs."""
-    known = {} if os.environ.get(RECORD) else _read(file)
+    known = {} if os.environ.get(RECORD) else read_rows(file)
     runs = _Runs(known, call.call_tool)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(call, "call_tool", runs.answer)
+    with patched(call, "call_tool", runs.answer):
         yield
     if os.environ.get(RECORD):
-        rows = (f"{json.dumps(key)}: {json.dumps(one, sort_keys=True)}" for key, one in known.items())
-        file.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")
+        write_rows(file, known)
 
 
 @contextmanager
 def compared_runs(file: Path) -> Iterator[list[str]]:
     """The tools are started; yields the commands of the runs that end as the file says."""
-    runs = _Runs(_read(file), call.call_tool)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(call, "call_tool", runs.compare)
+    runs = _Runs(read_rows(file), call.call_tool)
+    with patched(call, "call_tool", runs.compare):
         yield runs.same
 
 
@@ -55,17 +52,16 @@ class _Runs:
     def answer(self, asked: Any) -> TestReport:
         key, root = _key(asked), str(asked.project.root)
         if key in self.known:
-            return _parse(self.known[key], root)
+            return read_report(self.known[key], root)
         report = self.run(asked)
-        self.known[key] = json.loads(json.dumps(to_json(_slim(report))).replace(root, _ROOT))
+        self.known[key] = keep_report(_slim(report), root)
         return report
 
     def compare(self, asked: Any) -> TestReport:
         report, recorded = self.run(asked), self.known.get(_key(asked))
         assert recorded is not None, f"`{report.command}` is not recorded: {RECORD}=1 records it"
-        assert report_ends(_parse(recorded, str(asked.project.root))) == report_ends(report), (
-            f"`{report.command}`"
-        )
+        recorded_report = read_report(recorded, str(asked.project.root))
+        assert report_ends(recorded_report) == report_ends(report), f"`{report.command}`"
         self.same.append(report.command)
         return report
 
@@ -97,7 +93,7 @@ def _key(asked: Any) -> str:
         [(one.path, one.mode, one.blob) for one in workspace.files(tree)],
         [] if layer is None else [to_json(layer.firm), sorted(layer.hidden)],
     ]
-    text = json.dumps(facts, sort_keys=True).replace(str(asked.project.root), _ROOT)
+    text = json.dumps(facts, sort_keys=True).replace(str(asked.project.root), ROOT)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -108,10 +104,30 @@ def _slim(report: TestReport) -> TestReport:
     return replace(report, results=results, tail=tail, duration_ms=0)
 
 
-def _parse(data: Any, root: str) -> TestReport:
-    return from_json(TestReport, json.loads(json.dumps(data).replace(_ROOT, root)))
+def keep_report(report: TestReport, root: str) -> Any:
+    """A report as JSON, wherever the project lies."""
+    return json.loads(json.dumps(to_json(report)).replace(root, ROOT))
 
 
-def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    return found
+def read_report(data: Any, root: str) -> TestReport:
+    return from_json(TestReport, json.loads(json.dumps(data).replace(ROOT, root)))
+
+
+def read_rows(file: Path) -> dict[str, Any]:
+    """What a file of recordings holds; nothing if there is none."""
+    rows: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return rows
+
+
+def write_rows(file: Path, rows: Mapping[str, Any]) -> None:
+    """One line for each recording, so that a difference can be read."""
+    lines = (f"{json.dumps(key)}: {json.dumps(row, sort_keys=True)}" for key, row in rows.items())
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
+@contextmanager
+def patched(module: Any, name: str, function: Any) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, function)
+        yield
