@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,26 @@ from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.runners.node.report import REPORT, parse
 from verdigris.runners.node.selection import batches, name_pattern
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
+
+
+def check_node_report(
+    report: TestReport,
+    ending: str,
+    calc: Mapping[str, str],
+    others: Mapping[str, str],
+    errors: Collection[tuple[str, str]],
+) -> None:
+    """What a run of a recorded project tells; `calc`: the tests of its main file, which has this ending."""
+    file = f"test/calc{ending}"
+    expected = {f"{file}::{name}": line for name, line in calc.items()} | dict(others)
+    assert {result.native_id: told(result) for result in report.results} == expected
+    assert {(error.path, error.kind) for error in report.errors} == set(errors)
+    assert (report.ended, report.exit_code, report.strays) == (RunEnd.FINISHED, 1, 0)
+    lacking = report.result(f"{file}::missing export")
+    assert lacking is not None
+    assert lacking.failure is not None
+    assert lacking.failure.subject == f"src/calc{ending.removeprefix('.test')}"
+
 
 FILE = "/w/p/t.test.js"
 START = {"kind": "start", "tool": "vitest", "cwd": "/w/p"}

@@ -165,13 +165,19 @@ SNAPSHOTS = {
     "sums › xpass": "xpass",
     "expect.assertions": "valid",
 }
+IN_VITEST = {
+    **SNAPSHOTS,
+    "unhandled": "unhandled",
+    "empty": "not-collected",
+    "bad teardown all › in bad teardown all": "teardown",
+}
 
 
 @pytest.mark.parametrize(
     ("runner", "like", "version", "more"),
     [
-        (Vitest(), "vitest", "vitest-2", {**SNAPSHOTS, "unhandled": "unhandled", "empty": "not-collected"}),
-        (Vitest(), "vitest", "vitest-5", {**SNAPSHOTS, "unhandled": "unhandled", "empty": "not-collected"}),
+        (Vitest(), "vitest", "vitest-2", IN_VITEST),
+        (Vitest(), "vitest", "vitest-5", IN_VITEST),
         (Jest(), "jest", "jest-29", {**SNAPSHOTS, "empty": "not-collected"}),
         (Jest(), "jest", "jest-30", {**SNAPSHOTS, "empty": "not-collected"}),
         (NodeTest(), "node", "node-20", {}),
