@@ -9,58 +9,9 @@ from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.runners.node import Vitest
 from verdigris.runners.protocol import TestRequest
 
-CALC = {
-    "sums › adds": "fail AssertionError! test:10",
-    "sums › adds more": "pass",
-    "sums › nested › pair 1 and 2": "pass",
-    "sums › nested › pair 3 and 4": "fail AssertionError! test:13",
-    "sums › skipped": "skip",
-    "sums › todo": "skip (todo)",
-    "sums › xfail": "skip (xfail)",
-    "sums › xpass": "fail (xpass) Error test:18",
-    "top": "pass",
-    "snap": "fail Error! test:21",
-    "inline snap": "fail Error! test:22",
-    "thrown in source": "fail TypeError test:23 src:9",
-    "thrown in source async": "fail RangeError test:24 src:13",
-    "json": "fail SyntaxError test:25 src:15",
-    "missing export": "fail TypeError test:26",
-    "missing name": "fail ReferenceError test:27",
-    "node assert": "fail AssertionError! test:28",
-    "assert.throws": "fail AssertionError! test:29",
-    "rejects": "fail AssertionError! test:30",
-    "no throw": "fail AssertionError! test:31",
-    "times out": "fail Timeout",
-    "throws a string": "fail Error test:33",
-    "plain error in test": "fail Error test:34",
-    "expect.assertions": "fail Error! test:35",
-    "soft": "fail AssertionError! test:36",
-    "unreachable": "fail AssertionError! test:37",
-    "dynamic import": "fail Error test:38",
-    "bad setup › in bad setup": "error in setup Error test:39",
-    "bad teardown › in bad teardown": "error in teardown Error test:40",
-    "bad setup all › in bad setup all": "error in setup Error test:41",
-    "bad teardown all › in bad teardown all": "error in teardown Error test:42",
-    "dup": "fail AssertionError! test:44",
-    "retry": "pass (passed after 1 retries)",
-    "logs": "pass",
-}
-OTHERS = {
-    "test/unhandled.test.ts::leaks": "pass",
-    "test/only.test.ts::hidden": "skip",
-    "test/only.test.ts::seen": "pass",
-}
-ERRORS = {
-    ("test/empty.test.ts", "Error"),
-    ("test/import.test.ts", "ImportError"),
-    ("test/syntax.test.ts", "SyntaxError"),
-    ("test/throws.test.ts", "Error"),
-    ("test/unhandled.test.ts", "Unhandled Rejection"),
-}
-
 
 def check(report: TestReport) -> None:
-    check_node_report(report, ".test.ts", CALC, OTHERS, ERRORS)
+    check_node_report(report, "vitest", "ts")
     assert set(report.collected) == {result.native_id for result in report.results}
     logs = report.result("test/calc.test.ts::logs")
     assert logs is not None
