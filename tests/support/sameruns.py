@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from support.killing import listing
-from support.recorded_tool_runs import ROOT, keep_report, patched, read_report
+from support.recorded_processes import patched
+from verdigris.core.records import from_json, to_json
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.execution.rooms import possible
 from verdigris.execution.tools import python_call
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+_ROOT = "@ROOT@"
 _NOT_SEEN = frozenset({"tdd.yaml", "talk.jsonl"})
 """Files of our projects that none of their tests reads."""
 _OF_RUNS = (
@@ -64,14 +66,14 @@ class _Memory:
         root = str(job.project.root)
         kept = self.folder / _key(job, root)
         if kept.exists():
-            report = read_report(json.loads(kept.read_text("utf-8")), root)
+            report = from_json(TestReport, json.loads(kept.read_text("utf-8").replace(_ROOT, root)))
             _tell(job.call.progress, report)
             return report
         report = self.run(job)
         if report.ended not in _LASTING:
             return report
         fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
-        fresh.write_text(json.dumps(keep_report(report, root)), "utf-8")
+        fresh.write_text(json.dumps(to_json(report)).replace(root, _ROOT), "utf-8")
         fresh.replace(kept)
         return report
 
@@ -97,7 +99,7 @@ def _key(job: Any, root: str) -> str:
         surroundings,
         _files(job.project.root),
     )
-    return hashlib.sha256(repr(facts).replace(root, ROOT).encode(errors="surrogateescape")).hexdigest()
+    return hashlib.sha256(repr(facts).replace(root, _ROOT).encode(errors="surrogateescape")).hexdigest()
 
 
 def _with_time(runs: Any) -> Any:
