@@ -81,7 +81,9 @@ def test_killed_while_the_coder_thinks_and_a_server_that_is_gone(tmp_path: Path)
         repo = make_cycle(tmp_path / "project", config=config(server)).repo
         cli = Cli(repo)
         process = start_forked(["cycle", "run", SPEC_PATH], repo.root, cli.environment())
-        while process.poll() is None and "You are the coder" not in _asked(server):
+        while process.poll() is None and not any(
+            "You are the coder" in request.text for request in server.requests
+        ):
             time.sleep(0.05)
         process.kill()
         shown, _ = process.communicate()
@@ -99,10 +101,6 @@ def test_killed_while_the_coder_thinks_and_a_server_that_is_gone(tmp_path: Path)
         ran = Cli(gone.repo).tdd("cycle", "run", SPEC_PATH)
     assert ran.code == 69, ran
     assert gone.cycle.stage == "plan"
-
-
-def _asked(server: Server) -> str:
-    return "\n".join(request.text for request in server.requests)
 
 
 # -- TypeScript -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.interpreters import with_pytest
+from support.interpreters import other_python
 from support.pages import lay_out, project_files
 from support.pyproject import PyProject
 from verdigris.core.paths import PathClass
@@ -101,7 +101,4 @@ def test_reds(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
 def test_reds_in_another_python(tmp_path_factory: pytest.TempPathFactory, version: str) -> None:
-    python = with_pytest(version)
-    if python is None:
-        pytest.skip(f"no python{version} with pytest 7 or newer on PATH or in $PYENV_ROOT")
-    assert_every_red_is_judged(make(PyProject(tmp_path_factory.mktemp("shop"), python)))
+    assert_every_red_is_judged(make(PyProject(tmp_path_factory.mktemp("shop"), other_python(version))))

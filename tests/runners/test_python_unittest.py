@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import venv
 from dataclasses import replace
@@ -13,6 +12,7 @@ import pytest
 
 from support.alive import decoded, plan
 from support.gitrepo import make_repo
+from support.interpreters import other_python
 from support.pages import lay_out, project_files
 from support.pyproject import PyProject, channel_of
 from support.turns import World
@@ -435,25 +435,13 @@ def test_whole_rounds_in_an_environment_without_pytest(tmp_path: Path) -> None:
         assert done.verdict.kind == verdict, done
 
 
-def _starts(python: Path) -> bool:
-    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13", "3.14"])
-def test_every_python_tells_the_same(tmp_path: Path, project: PyProject, version: str) -> None:
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = [
-        *versions.glob(f"{version}.*/bin/python"),
-        *map(Path, filter(None, [shutil.which(f"python{version}")])),
-    ]
-    # A shim of pyenv stands for an interpreter that may not be there.
-    found = [one for one in found if _starts(one)]
-    if not found:
-        pytest.skip(f"no python{version} on PATH or in $PYENV_ROOT")
+def test_every_python_tells_the_same(project: PyProject, version: str) -> None:
+    python = other_python(version, probe="")
     lay_out(project_files("unittest_outcomes"), project.root)
     mine = {r.id: told(r) for r in project.test().results}
-    other = replace(project, python=str(found[0])).test()
+    other = replace(project, python=python).test()
     assert other.ended is RunEnd.FINISHED, other.tail
     for result in other.results:
         seen, expected = told(result), mine[result.id]

