@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         if now != size:
             size, heard = now, time.monotonic()
         elif (quiet := time.monotonic() - heard) > limit and quiet > (most := limit * _limit_factor(report)):
-            _stop(process, report, most)
+            _stop(process, arguments[1], report, most)
             return 1
     code = os.waitstatus_to_exitcode(statuses[0])
     if code < 0:
@@ -76,14 +76,13 @@ def _size(path: str) -> int:
         return -1
 
 
-def _stop(process: int, report: str, seconds: float) -> None:
+def _stop(process: int, node: str, report: str, seconds: float) -> None:
     """Writes where the run is, and kills the tool with all its processes."""
     seen: dict[str, Any] = {"seconds": seconds, "frames": [], "names": None}
-    family = [process, *_descendants(process)]
     try:
-        busy = _busiest(family)
+        busy = _busiest([process, *_descendants(process)])
         if busy is not None:
-            seen |= _ask_places(busy)
+            seen |= _ask_places(busy, node)
     except (OSError, ValueError):  # then we do not know where it is
         pass
     with open(f"{report}{STOP}", "x", encoding="ascii") as file:
@@ -95,8 +94,8 @@ def _stop(process: int, report: str, seconds: float) -> None:
             continue
 
 
-def _ask_places(process: int) -> dict[str, Any]:
-    """Where the process is, and in which test (`node/place.cjs`); empty if it does not say."""
+def _ask_places(process: int, node: str) -> dict[str, Any]:
+    """Where the process is, and in which test, as the tool's own node finds out (`node/place.cjs`)."""
     from watched_process import run_watched
 
     os.kill(process, signal.SIGUSR1)
@@ -105,10 +104,10 @@ def _ask_places(process: int) -> dict[str, Any]:
         if time.monotonic() > ends:
             return {}
         time.sleep(_TICK / 4)
-    environment = {name: text for name, text in os.environ.items() if name != "NODE_OPTIONS"}
-    command = [os.readlink(f"/proc/{process}/exe"), f"{paths.dirname(__file__)}/node/place.cjs", str(port)]
-    answer = bytearray()
-    run_watched(command, answer.extend, environment=environment)
+    # What the tests started may be any program called node: it is not run, and nobody gets the report's name.
+    kept = {name: text for name, text in os.environ.items() if name not in {REPORT, "NODE_OPTIONS"}}
+    command, answer = [node, f"{paths.dirname(__file__)}/node/place.cjs", str(port)], bytearray()
+    run_watched(command, answer.extend, environment=kept, due=lambda: ends + _OPENING)
     return dict(json.loads(answer))
 
 
