@@ -80,7 +80,8 @@ def project_name(*wishes: str, taken: frozenset[str]) -> str:
         name = "-".join(words)[:_MOST].strip("-")
         if len(name) < _LEAST:
             continue
-        if not name[0].isalpha() or _is_kept(name, taken):
+        module = module_name(name)
+        if not name[0].isalpha() or module in taken or keyword.iskeyword(module):
             name = f"{FALLBACK}-{name}"
         return name
     return FALLBACK
@@ -88,10 +89,6 @@ def project_name(*wishes: str, taken: frozenset[str]) -> str:
 
 def module_name(name: str) -> str:
     return name.replace("-", "_")
-
-
-def _is_kept(name: str, taken: frozenset[str]) -> bool:
-    return module_name(name) in taken or keyword.iskeyword(name)
 
 
 @value

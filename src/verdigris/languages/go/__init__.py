@@ -11,19 +11,14 @@ from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.folder import FolderStubs, FolderTables
 from verdigris.languages.grammar.language import GrammarImports, GrammarLanguage, GrammarLiveness
 from verdigris.languages.grammar.trees import MOST_FILES, closure, comments_of, text_of_node, walk
-from verdigris.languages.protocol import HeldOut, TestIds, lazy_modules, lazy_part
+from verdigris.languages.protocol import TestIds, WithheldCode, lazy_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tree_sitter import Node
 
-    from verdigris.languages import findings
-    from verdigris.languages.findings import HeldGroup, Importable, Imported, ReadMany
-
-
-if not TYPE_CHECKING:
-    (findings,) = lazy_modules("verdigris.languages", "findings")
+    from verdigris.languages.findings import Importable, Imported, ReadMany
 
 
 _GO_IMPORT = re.compile(rb'"([\w.\-/~]+)"')
@@ -76,12 +71,11 @@ class GoLiveness(GrammarLiveness):
         return path.rpartition("/")[0] or "."
 
 
-class GoHeldOut(HeldOut):
-    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
-        """Makes one group of each folder: it is a package, and the runner runs it as one."""
+class GoHeldOut(WithheldCode):
+    def asked(self, code: Sequence[str]) -> list[tuple[str, ...]]:
+        """The files of each folder: it is a package, and the runner runs it as one."""
         folders = dict.fromkeys(path.rpartition("/")[0] for path in code)
-        asked = [tuple(path for path in code if path.rpartition("/")[0] == one) for one in folders]
-        return [findings.HeldGroup(paths, (*code, *data), tuple(code)) for paths in asked]
+        return [tuple(path for path in code if path.rpartition("/")[0] == folder) for folder in folders]
 
 
 class GoTables(FolderTables):

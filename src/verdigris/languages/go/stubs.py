@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import (
-    DeclarationItem,
-    Forms,
-    StubContext,
-    compare_members,
-    find_unmarked,
-    head_form,
-    member_context,
-    names_in_use,
-    report_fault,
-)
+from verdigris.languages.grammar.stubs import DeclarationItem, Forms, compare_members, head_form, names_in_use
 from verdigris.languages.grammar.trees import (
     COMMENTS,
     first,
@@ -30,6 +20,7 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.probes import ByteEdit, apply_edits
+from verdigris.languages.stub_rules import StubContext, find_unmarked, member_context, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

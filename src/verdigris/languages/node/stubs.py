@@ -10,14 +10,10 @@ from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
-    StubContext,
     compare_members,
-    find_unmarked,
     gather_items,
     head_form,
-    member_context,
     names_in_use,
-    report_fault,
 )
 from verdigris.languages.grammar.trees import (
     first,
@@ -30,6 +26,7 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.node.checks import enum_fault, function_fault, value_fault
+from verdigris.languages.stub_rules import StubContext, find_unmarked, member_context, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,17 +6,12 @@ import ast
 import sys
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
 from verdigris.languages.assertions import is_in_scope, skip_of
 from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
 from verdigris.languages.python.same_code import declares_encoding, foreign_encoding
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
-from verdigris.languages.python.syntax import (
-    Source,
-    first_line,
-    parse_or_none,
-)
+from verdigris.languages.python.syntax import CODING_LINE, first_line, lines_of, parse_or_none, split_lines
 from verdigris.languages.python.tests import collected_tests, is_fixture, read
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.weakening.facts import marks
@@ -24,29 +19,33 @@ from verdigris.languages.python.weakening.facts import marks
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from verdigris.languages.python.syntax import TextEdit
-
 
 def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
     """Finds tests. `known`: names that runs reported, since a project may collect tests of other names."""
     if (tree := parse_or_none(text)) is None:
         return
     names = {*(name for name, _ in collected_tests(tree)), *known}
-    stack: list[tuple[ast.stmt, str]] = [(node, "") for node in tree.body]
-    while stack:
-        node, scope = stack.pop()
+    # The last definition of a name counts.
+    for name, node, _ in reversed([*_functions(tree.body)]):
+        if name in names:
+            yield WrittenTest(name, *lines_of(node))
+
+
+def _functions(
+    body: Sequence[ast.stmt], scope: str = "", *, has_bases: bool = False
+) -> Iterator[tuple[str, Function, bool]]:
+    """The functions by qualified name, also those under a condition, and whether their class has a base."""
+    waiting = [*reversed(body)]
+    while waiting:
+        node = waiting.pop()
         match node:
-            case ast.ClassDef(name=name, body=body):
-                stack += ((child, f"{scope}{name}::") for child in body)
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                if f"{scope}{node.name}" in names:
-                    yield _written_test(f"{scope}{node.name}", node)
-            case ast.If(body=body, orelse=rest) | ast.Try(body=body, orelse=rest):
-                stack += ((child, scope) for child in (*body, *rest))
-
-
-def _written_test(name: str, node: Function) -> WrittenTest:
-    return WrittenTest(name, first_line(node), node.end_lineno or node.lineno)
+            case ast.ClassDef(name=name, bases=bases):
+                derives = any(last_name(base) != "object" for base in bases)
+                yield from _functions(node.body, f"{scope}{name}::", has_bases=derives)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield f"{scope}{name}", node, has_bases
+            case ast.If(body=inner, orelse=rest) | ast.Try(body=inner, orelse=rest):
+                waiting += reversed([*inner, *rest])
 
 
 def stands(text: str, function: str) -> bool:
@@ -73,7 +72,7 @@ def _spans(body: list[ast.stmt], names: list[str]) -> Iterator[tuple[int, int]]:
         if len(names) > 1 and isinstance(node, ast.ClassDef):
             yield from _spans(node.body, names[1:])
         elif len(names) == 1:
-            yield first_line(node), node.end_lineno or node.lineno
+            yield lines_of(node)
 
 
 def expressions(text: str, lines: Collection[int]) -> list[str]:
@@ -95,52 +94,37 @@ def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
     rows = sum(
         one.what.startswith("parametrize ") for one in read(text).assertions if is_in_scope(one.scope, name)
     )
-    return TestFacts(
-        sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.source.tree))
-    )
-
-
-@value
-class _FunctionPlace:
-    function: Function
-    has_bases: bool
-    """True if its class has a base: it may be a `TestCase`, which only knows unittest's decorators."""
+    return TestFacts(sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.tree)))
 
 
 def mark_skipped(text: str, name: str, why: str) -> str | None:
     """See `Language.with_skip`."""
-    try:
-        source = Source(text)
-    except SyntaxError:
+    tree = parse_or_none(text)
+    if tree is None or foreign_encoding(text) is not None:
         return None
-    places = [*_find_places(source.tree.body, name.partition("[")[0].split("::"))]
-    if not places or foreign_encoding(text) is not None:
+    tests = [test for test in _functions(tree.body) if test[0] == name.partition("[")[0]]
+    if not tests:
         return None
-    running = [place for place in places if not any(map(_skips, place.function.decorator_list))]
-    module = "unittest" if places[0].has_bases else "pytest"
+    running = [node for _, node, _ in tests if not any(map(_skips, node.decorator_list))]
     if not running:
         return text
-    alias = _alias(source.tree, module, min(place.function.lineno for place in places))
+    # A class with a base may be a `TestCase`, which only knows unittest's decorators.
+    module = "unittest" if tests[0][2] else "pytest"
+    alias = _alias(tree, module, min(node.lineno for _, node, _ in tests))
     reason = quote_line(why)
     if declares_encoding(text):
         reason = reason.encode("ascii", "backslashreplace").decode()
     mark = f"skip({reason})" if module == "unittest" else f"mark.skip(reason={reason})"
-    edits = [source.line_above(place.function, f"@{alias or module}.{mark}") for place in running]
-    return source.apply([*([] if alias else [_import(source, module)]), *edits])
-
-
-def _find_places(
-    body: Sequence[ast.stmt], names: Sequence[str], *, has_bases: bool = False
-) -> Iterator[_FunctionPlace]:
-    for node in body:
-        match node:
-            case ast.ClassDef(name=name, bases=bases) if len(names) > 1 and name == names[0]:
-                derives = any(last_name(base) != "object" for base in bases)
-                yield from _find_places(node.body, names[1:], has_bases=derives)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if [name] == [*names]:
-                yield _FunctionPlace(node, has_bases)
-            case ast.If(body=inner, orelse=rest) | ast.Try(body=inner, orelse=rest):
-                yield from _find_places([*inner, *rest], names, has_bases=has_bases)
+    bare = text.removeprefix("\ufeff")
+    lines = split_lines(bare)
+    end = lines[0][len(lines[0].rstrip("\r\n")) :] or "\n"
+    for node in sorted(running, key=lambda node: -node.lineno):
+        at = first_line(node) - 1
+        indent = lines[at][: node.col_offset]
+        lines.insert(at, f"{indent}@{alias or module}.{mark}{end}")
+    if not alias:
+        _add_import(lines, tree, module, end)
+    return "".join([text[: len(text) - len(bare)], *lines])
 
 
 def _skips(decorator: ast.expr) -> bool:
@@ -156,11 +140,10 @@ def _alias(tree: ast.Module, module: str, line: int) -> str | None:
     return None
 
 
-def _import(source: Source, module: str) -> TextEdit:
+def _add_import(lines: list[str], tree: ast.Module, module: str, end: str) -> None:
     """Adds an import in its place: before third-party imports, else after the last import, else on top."""
-    new, blank = f"import {module}", source.line_end
-    heads = [node for node in source.tree.body[:1] if is_docstring(node)]
-    rest = source.tree.body[len(heads) :]
+    heads = [node for node in tree.body[:1] if is_docstring(node)]
+    rest = tree.body[len(heads) :]
     while rest and isinstance(rest[0], ast.ImportFrom) and rest[0].module == "__future__":
         heads.append(rest.pop(0))
     imports: list[ast.stmt] = []
@@ -168,10 +151,12 @@ def _import(source: Source, module: str) -> TextEdit:
         imports.append(rest.pop(0))
     behind = [node for node in imports if module in sys.stdlib_module_names or not _is_standard(node)]
     if behind:
-        return source.line_above(behind[0], new)
-    if imports or heads:
-        return source.line_below((imports or heads)[-1], f"{blank}{new}")
-    return source.line_on_top(f"{new}{blank}{blank}")
+        lines.insert(behind[0].lineno - 1, f"import {module}{end}")
+    elif above := imports or heads:
+        lines.insert(above[-1].end_lineno or 0, f"{end}import {module}{end}")
+    else:
+        top = [at for at, line in enumerate(lines[:2], 1) if line.startswith("#!") or CODING_LINE.match(line)]
+        lines.insert(max(top, default=0), f"import {module}{end}{end}{end}")
 
 
 def _is_standard(node: ast.stmt) -> bool:

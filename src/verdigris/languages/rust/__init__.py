@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.folder import FolderStubs, FolderTables
 from verdigris.languages.grammar.language import GrammarLanguage, GrammarTestReader
-from verdigris.languages.protocol import lazy_modules, lazy_part
+from verdigris.languages.protocol import WithheldCode, lazy_modules, lazy_part
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,7 +54,7 @@ dependency."""
     tests = cached_property(RustTestReader)
     stubs = cached_property(FolderStubs)
     imports = lazy_part(f"{__name__}.modules.RustImports")
-    held_out = lazy_part(f"{__name__}.modules.RustHeldOut")
+    held_out = cached_property(WithheldCode)
     unwraps = lazy_part(f"{__name__}.unwraps.RustUnwraps")
     grammar = cached_property(RustTables)
 

@@ -7,13 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
-from verdigris.languages.findings import HeldGroup
 from verdigris.languages.folders import first_known
 from verdigris.languages.grammar.language import GrammarImports
-from verdigris.languages.protocol import HeldOut, TestIds
+from verdigris.languages.protocol import TestIds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from verdigris.core.report import TestResult
     from verdigris.languages.findings import IdMark, Imported
@@ -89,8 +88,3 @@ class RustImports(GrammarImports):
             for part in parts:
                 at = posixpath.join(at, part)
                 yield from first_known((f"{at}.rs", f"{at}/mod.rs"), files)
-
-
-class RustHeldOut(HeldOut):
-    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
-        return [HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []

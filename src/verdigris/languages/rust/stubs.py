@@ -9,16 +9,13 @@ from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
-    StubContext,
     compare_members,
-    find_unmarked,
     gather_items,
     head_form,
-    member_context,
     names_in_use,
-    report_fault,
 )
 from verdigris.languages.grammar.trees import first, line_of, part, parts, shape, text_of_node, walk
+from verdigris.languages.stub_rules import StubContext, find_unmarked, member_context, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

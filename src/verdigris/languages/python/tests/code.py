@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.python.modules import files_of_module
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.syntax import Source, nodes_in, shared_tree
+from verdigris.languages.python.syntax import nodes_in, parse, shared_tree
 from verdigris.languages.python.tests import read
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ class Code:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self.source = Source(text, shared_tree(text))
+        self.text = text
+        self.tree = shared_tree(text) or parse(text)
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, ast.ClassDef] = {}
         self.bases: dict[str, tuple[str, ...]] = {}
@@ -37,8 +38,8 @@ class Code:
         self.constants: dict[str, ast.expr] = {}
         self.values: dict[str, list[ast.expr]] = {}
         """By constant: the values that the branches of the file assign to it, in order."""
-        self._read(self.source.tree.body, "")
-        loaded = (n for n in nodes_in(self.source.tree) if isinstance(n, ast.Name))
+        self._read(self.tree.body, "")
+        loaded = (n for n in nodes_in(self.tree) if isinstance(n, ast.Name))
         self.loads = Counter(name.id for name in loaded if isinstance(name.ctx, ast.Load))
 
     def _read(self, body: Iterable[ast.AST], prefix: str) -> None:
@@ -99,7 +100,7 @@ class Code:
 
     @cached_property
     def _asserted(self) -> list[tuple[str, int]]:
-        return [(found.scope, found.line) for found in read(self.source.text).assertions]
+        return [(found.scope, found.line) for found in read(self.text).assertions]
 
     def assertion_lines(self, function: str) -> frozenset[int]:
         """The lines of a function's assertions, with those of functions inside it."""

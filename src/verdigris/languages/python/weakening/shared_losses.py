@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
 from verdigris.languages.python.modules import dotted_name
-from verdigris.languages.python.renames import read_renaming
+from verdigris.languages.python.renames import Renaming, read_renaming
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
 from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
 from verdigris.languages.python.weakening import weakenings
@@ -17,7 +17,6 @@ from verdigris.languages.tracing import SharedLosses
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.languages.python.renames import Renaming
     from verdigris.languages.python.tests.shared_oracle import Place
     from verdigris.languages.tracing import SharedOracle
 
@@ -49,16 +48,13 @@ def judge_shared(
     shared = tuple(shared)
     old, new = ParsedFiles({}, before), ParsedFiles({}, after)
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
-    renaming = read_renaming(_trees(before), _trees(after))
-    for one in shared:
-        if one.kind == "expectation" and (told := _changed_table(old, new, one, renaming)):
+    expectations = [one for one in shared if one.kind == "expectation"]
+    renaming = read_renaming(before, after) if expectations else Renaming()
+    for one in expectations:
+        if told := _changed_table(old, new, one, renaming):
             harmless = _is_stub(old, before, one) or _only_grew(old, new, one) or _stays_empty(old, new, one)
             (noted if harmless else blocking).append(told)
     return SharedLosses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
-
-
-def _trees(texts: Mapping[str, str]) -> dict[str, ast.Module]:
-    return {path: tree for path, text in texts.items() if (tree := parse_or_none(text)) is not None}
 
 
 def _lost_assertions(

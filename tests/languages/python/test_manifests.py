@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.languages.python.pytest_config import PytestConfig, read_pytest_config
+from verdigris.languages.python.manifests import PytestConfig, read_pytest_config
 
 if TYPE_CHECKING:
     from pathlib import Path
