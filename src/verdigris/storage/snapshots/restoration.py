@@ -12,6 +12,7 @@ from verdigris.core.errors import REPAIR, StorageError, UserError
 from verdigris.core.paths import LINK, Entry
 from verdigris.core.value import field, mutable, value
 from verdigris.storage.snapshots import disk
+from verdigris.storage.snapshots.objects import name_of
 from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
@@ -148,10 +149,7 @@ class _LayJob:
         return cut_short or digest in told or any(entry.blob == digest for entry in known)
 
     def _digest(self, data: bytes) -> str:
-        algorithm = (
-            "sha1" if len(self.tree) == hashlib.sha1(usedforsecurity=False).digest_size * 2 else "sha256"
-        )
-        return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+        return name_of(b"blob", data, len(self.tree))
 
 
 def _refuse_outside(path: str) -> None:
