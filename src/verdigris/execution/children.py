@@ -1,7 +1,5 @@
 """Starts a program in a process group of its own. The module `subprocess` would take too long to load."""
 
-# `os` calls on `str` instead of pathlib: this is loaded before a head start.
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations first

@@ -310,12 +310,12 @@ class Descendants:
 
 def _children() -> set[int]:
     mine = str(os.getpid())
-    return {int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if _parent(pid) == mine}  # noqa: PTH208
+    return {int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if _parent(pid) == mine}
 
 
 def _parent(pid: str) -> str:
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - no path of ours
+        with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[1].decode()
     except OSError:
         return ""

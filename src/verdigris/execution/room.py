@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from verdigris.sandbox.syscalls import Way
     from verdigris.storage.project import Project
 
-
-# `os` calls on `str`, since names may contain any bytes:
-# ruff: noqa: PTH120, PTH208
-
-
 LONG_AGO = 1_000_000_000 * 10**9
 """A modification time in nanoseconds that is older than anything a tool built."""
 
@@ -116,10 +111,6 @@ def _is_emptied(root: str, laid: Collection[str], folder: str, removed: set[str]
     except OSError:
         return False
     return all(f"{folder}/{name}" in removed or name == "__pycache__" for name in names)
-
-
-# `os` calls instead of pathlib: this is loaded before a head start.
-# ruff: noqa: PTH110, PTH120
 
 
 _WORDS = 7

@@ -1,8 +1,5 @@
 """Confines a child process before its program runs; finds out how this system can do it."""
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH103, PTH105, PTH106, PTH108, PTH110, PTH123
-
 from __future__ import annotations
 
 import os

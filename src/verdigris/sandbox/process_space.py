@@ -5,9 +5,6 @@ Nothing outside is seen from there, so no signal, limit or trace reaches it. Its
 ours and takes no signal from inside; it goes when it is alone. If the keeper is gone, all the others are.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH123
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this

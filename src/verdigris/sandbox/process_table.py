@@ -6,9 +6,6 @@ With the first process the kernel ends all others. A program must not be the fir
 would then ignore the signals that the program sends itself.
 """
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH115, PTH208
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations first
@@ -150,7 +147,7 @@ def _candidates(name: str, env: Mapping[str, str]) -> Iterator[str]:
 
 def close_all_but(kept: set[int], *, standard: bool = False) -> None:
     """Closes the descriptors that are open. Trying every number takes minutes if there is no limit."""
-    folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))  # noqa: PTH112
+    folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))
     for descriptor in map(int, os.listdir(folder)):
         if descriptor not in kept and (standard or descriptor >= _STANDARD):
             try:

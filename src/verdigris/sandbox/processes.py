@@ -3,9 +3,6 @@
 The keeper is the first process of the PID namespace in which they are: see `process_space`.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH116, PTH123, PTH208
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this

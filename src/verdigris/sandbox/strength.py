@@ -4,9 +4,6 @@ The control area has one line for each user and each kind of process, and no age
 a weaker way than the remembered one runs nothing, until a person accepts it.
 """
 
-# `os` calls on `str` instead of pathlib: part of making a shell card, and of every run.
-# ruff: noqa: PTH105, PTH108, PTH112, PTH123
-
 from __future__ import annotations
 
 import os

@@ -1,8 +1,5 @@
 """Linux calls that Python does not offer; capabilities and namespaces."""
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH123
-
 from __future__ import annotations
 
 import errno

@@ -142,8 +142,8 @@ def program(environment: Mapping[str, str]) -> str:
 
 def find_program(name: str, folders: Iterable[str]) -> str | None:
     """The first program of this name. `shutil.which` is not used: that module loads every kind of archive."""
-    paths = (os.path.join(folder, name) for folder in folders)  # noqa: PTH118 - text
-    return next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)  # noqa: PTH113 - same
+    paths = (os.path.join(folder, name) for folder in folders)
+    return next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)
 
 
 def not_started(root: Path) -> VerdigrisError:

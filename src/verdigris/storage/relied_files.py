@@ -5,9 +5,6 @@ copied before the call. Whoever comes next compares them, puts back what changed
 The records have names that no agent can know, in a folder that no call sees.
 """
 
-# `os` calls on `str` instead of pathlib: a shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH104, PTH108, PTH113, PTH116, PTH119, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import marshal

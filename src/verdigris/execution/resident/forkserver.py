@@ -6,9 +6,6 @@ variables, the room's terms, the project's lock files, and our own code. The res
 files of loaded modules before each run.
 """
 
-# `os` calls on `str` instead of pathlib: this is loaded before a head start.
-# ruff: noqa: PTH105, PTH118, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import _socket
@@ -117,7 +114,7 @@ def keep(private: str, program: ResidentProgram, *, places: Iterable[str], decli
     watched = _watched_paths(argv, cwd, terms.root, places)
     key = _key(terms, argv, cwd, watched)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         if declined:
             _write(os.path.join(folder, DECLINED), os.fsencode(key))
         if _is_declined(folder, key):

@@ -24,9 +24,6 @@ A resident ends when it was idle for too long, when the worktree or its own fold
 unmounted, when it uses too much memory, when `stop` is called, or when a caller asks for another key.
 """
 
-# `os` calls on `str` instead of pathlib: this is loaded before a head start.
-# ruff: noqa: PTH103, PTH118, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import fcntl
@@ -57,7 +54,7 @@ PATIENCE = 2.0
 _KEEP = (
     "import sys; sys.path.append(sys.argv[1]); from verdigris.execution.resident.keeper import main; main()"
 )
-_PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
 class ResidentProgram:
@@ -288,7 +285,7 @@ def _start(kept: bytes, lock: int) -> None:
 def stamp_of(path: str) -> str:
     """A text that changes when the file is changed or replaced; empty if there is no file."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - text
+        status = os.stat(path)
     except OSError:
         return ""
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
@@ -300,6 +297,6 @@ def write_note(folder: str, key: str, *, ready: bool = False) -> None:
     try:
         with open(fresh, "w", encoding="ascii") as file:
             file.write(json.dumps({"key": key, "ready": ready}))
-        os.replace(fresh, os.path.join(folder, TOLD))  # noqa: PTH105 - see above
+        os.replace(fresh, os.path.join(folder, TOLD))
     except OSError:
         return

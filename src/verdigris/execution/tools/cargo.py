@@ -1,7 +1,5 @@
 """Cargo on this machine: finds it, and keeps its `target` folder for test runs."""
 
-# Paths are `str`: they go into variables and arguments.
-
 from __future__ import annotations
 
 import json

@@ -1,8 +1,5 @@
 """Go on this machine: finds it, and keeps its build cache for test runs."""
 
-# Paths are `str`: they go into variables and arguments.
-# ruff: noqa: PTH112
-
 from __future__ import annotations
 
 import json
@@ -86,7 +83,7 @@ def _key(runner: GoRunner, build: BuildRequest, tree: str) -> list[str]:
     paths = [os.path.normpath(f"{folder}/{name}") for folder in {build.stack.root, "."} for name in _MODULES]
     texts = project.workspace.read_many(tree, sorted(set(paths))).values()
     said = [(data or b"").decode("utf-8", "replace") for data in texts]
-    status = os.stat(runner.go)  # noqa: PTH116 - by its text
+    status = os.stat(runner.go)
     return [runner.go, str(status.st_mtime_ns), *build.request.extra, *said, *project.settings.room_env]
 
 

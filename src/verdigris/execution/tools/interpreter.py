@@ -149,7 +149,7 @@ class _InterpreterFacts:
 
     def has(self, package: str) -> bool:
         folders = self.places.packages if self.places else ()
-        return not package or any(os.path.isdir(f"{folder}/{package}") for folder in folders)  # noqa: PTH112 - quick
+        return not package or any(os.path.isdir(f"{folder}/{package}") for folder in folders)
 
 
 @value

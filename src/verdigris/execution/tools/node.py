@@ -66,7 +66,7 @@ class NodeTestTool(TestTool):
     def kept_paths(self, stack: Stack, root: Path) -> Iterator[str]:
         for folder in dict.fromkeys((path_in(stack, MODULES), MODULES)):
             try:
-                names = os.listdir(root / folder)  # noqa: PTH208 - only names are wanted
+                names = os.listdir(root / folder)
             except OSError:
                 continue
             yield from (f"{folder}/{n}" for n in names if n.startswith(".") and n not in _INSTALLED)

@@ -131,11 +131,11 @@ def find_package(name: str, package: str, root: str) -> str | None:
     folder = package
     while True:
         beside = folder if folder.endswith(f"/{MODULES}") else f"{folder}/{MODULES}"
-        if os.path.isdir(f"{beside}/{name}"):  # noqa: PTH112 - thousands of them
+        if os.path.isdir(f"{beside}/{name}"):
             return os.path.realpath(f"{beside}/{name}")
         if folder in {root, "/"}:
             return None
-        folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+        folder = os.path.dirname(folder)
 
 
 def package_code(top: str) -> Iterator[str]:

@@ -216,7 +216,7 @@ def _watched_paths(call: RunnerCall, root: str) -> Iterator[str]:
     for ours in (package, package / "resident", _RESIDENT.parent):
         yield from map(str, sorted(ours.iterdir()))
     for folder in _folders_above(call.cwd, root):
-        names = sorted(os.listdir(folder))  # noqa: PTH208 - text
+        names = sorted(os.listdir(folder))
         yield from (f"{folder}/{n}" for n in names if any(fnmatchcase(n, glob) for glob in _WATCHED))
     for packages in _packages(call.cwd, root):
         yield packages
@@ -225,7 +225,7 @@ def _watched_paths(call: RunnerCall, root: str) -> Iterator[str]:
 
 def _packages(cwd: str, root: str) -> Iterator[str]:
     for folder in _folders_above(cwd, root):
-        if os.path.isdir(f"{folder}/node_modules"):  # noqa: PTH112 - text
+        if os.path.isdir(f"{folder}/node_modules"):
             yield f"{folder}/node_modules"
 
 
@@ -233,4 +233,4 @@ def _folders_above(folder: str, root: str) -> Iterator[str]:
     """The folders from the stack's up to the worktree's root."""
     yield folder
     if folder != root and folder.startswith(root):
-        yield from _folders_above(os.path.dirname(folder), root)  # noqa: PTH120 - text
+        yield from _folders_above(os.path.dirname(folder), root)

@@ -6,9 +6,6 @@ found whatever they do, and none of them can pretend to be gone; and whoever com
 which all that served it were killed.
 """
 
-# `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH102, PTH103, PTH104, PTH106, PTH108, PTH119, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import fcntl

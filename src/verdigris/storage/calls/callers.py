@@ -1,8 +1,5 @@
 """Notes which agents are at work in a worktree, which file each writes, and who is about to run a command."""
 
-# `os` calls on `str` instead of pathlib: the gate's hooks load this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH110, PTH116, PTH123, PTH208
-
 from __future__ import annotations
 
 import os

@@ -3,9 +3,6 @@
 What the folder had is written down before the call, so that anybody can do it.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH101, PTH108, PTH112, PTH115, PTH118, PTH119, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import os

@@ -4,9 +4,6 @@ Replacement refs show other contents in place of an object, grafts give a commit
 `shallow` gives it none. What a call added of them is undone.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH108, PTH112, PTH123, PTH208
-
 from __future__ import annotations
 
 import os

@@ -3,8 +3,6 @@
 They are stopped before the gate decides, and let go by whoever comes next, after two seconds at the latest.
 """
 
-# ruff: noqa: PTH104, PTH108, PTH123 - as in storage/calls/open_calls.py
-
 from __future__ import annotations
 
 import os

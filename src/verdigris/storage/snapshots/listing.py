@@ -5,9 +5,6 @@ equal lists mean equal trees. The next tree is the last one with the files that 
 asked only which files without a class are ignored. The last list is kept beside the name of its tree.
 """
 
-# `os` calls on `str` instead of pathlib, which is slower:
-# ruff: noqa: PTH115, PTH123
-
 from __future__ import annotations
 
 import json

@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     Parts = dict[str, tuple[str, str]]
     """The entries of a folder in git's order: the mode and object name of each."""
 
-# `os` calls on `str`, since names may contain any bytes:
-# ruff: noqa: PTH101, PTH103, PTH105, PTH110, PTH123
-
-
 try:
     from _sha1 import sha1  # type: ignore[import-not-found]  # as in log/light.py
 except ImportError:
@@ -257,7 +253,7 @@ def _common(git_dir: str) -> str:
     """The folder with the objects: the git folder of a linked worktree names another one."""
     try:
         with open(f"{git_dir}/commondir", "rb") as file:
-            return os.path.join(git_dir, os.fsdecode(file.read()).rstrip("\n"))  # noqa: PTH118 - text
+            return os.path.join(git_dir, os.fsdecode(file.read()).rstrip("\n"))
     except OSError:
         return git_dir
 

@@ -6,9 +6,6 @@ an environment beside a project's manifest or at the worktree's root, with an in
 from there belongs to the foundation. Of a cache all is left out that no language could import from it.
 """
 
-# `os` calls on `str` instead of pathlib, which is slower:
-# ruff: noqa: PTH113
-
 from __future__ import annotations
 
 import os
