@@ -218,7 +218,7 @@ def _kill(pid: int, proof: set[str], spared: str) -> bool:
         return False
     try:
         found = next((found for _, found in _inside(proof, pids=(str(pid),))), set())
-        if not (proof <= found and _is_bound(_status(pid))):
+        if not (proof <= found and is_bound(pid)):
             return False
         if _mounts(found) == {spared}:
             return False
@@ -274,17 +274,16 @@ def _of_its_threads(pid: str, mine: dict[str, int]) -> set[str]:
 def _is_hidden(pid: str) -> bool:
     """Whether it lives and may be an agent's: it is of this user, and can gain no rights."""
     try:
-        status = _status(pid)
-        if not _is_bound(status) or b"\nUid:\t%d\t" % os.geteuid() not in status:
+        if not is_bound(pid) or b"\nUid:\t%d\t" % os.geteuid() not in _status(pid):
             return False
         return any(stat_fields(f"{pid}/task/{thread}")[_STATE] not in _DEAD for thread in _threads(pid))
     except OSError:
         return False
 
 
-def _is_bound(status: bytes) -> bool:
+def is_bound(pid: int | str) -> bool:
     """Whether it can gain no rights, as every process of a call."""
-    return b"\nNoNewPrivs:\t1\n" in status
+    return b"\nNoNewPrivs:\t1\n" in _status(pid)
 
 
 def _status(pid: int | str) -> bytes:

@@ -15,6 +15,7 @@ from verdigris.core.confinement.needs import surroundings
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.room import Room
+from verdigris.sandbox.notes import replace_file
 from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -116,11 +117,11 @@ def keep(private: str, program: ResidentProgram, *, places: Iterable[str], decli
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if declined:
-            _write(os.path.join(folder, DECLINED), os.fsencode(key))
+            replace_file(os.path.join(folder, DECLINED), os.fsencode(key))
         if _is_declined(folder, key):
             resident.end(folder)
             return
-        _write(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
+        replace_file(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
     except OSError:
         return
     resident.ensure(resident.Resident(folder, key, program))
@@ -186,10 +187,3 @@ def _names(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
-
-
-def _write(path: str, data: bytes) -> None:
-    fresh = f"{path}.{os.getpid()}"
-    with open(fresh, "wb") as file:
-        file.write(data)
-    os.replace(fresh, path)

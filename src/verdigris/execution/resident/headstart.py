@@ -10,6 +10,7 @@ import os
 from verdigris.core.errors import VerdigrisError
 from verdigris.execution.children import Started, start
 from verdigris.execution.room import Room, read
+from verdigris.sandbox.notes import replace_file
 
 TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
@@ -86,14 +87,12 @@ def cancel() -> None:
 
 
 def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> None:
-    """Notes the command for the next head start. This only saves time, so a write error is ignored."""
+    """Notes the command for the next head start."""
     words = os.fsencode("\0".join((*terms.words(), cwd, *argv)))
     try:
         note = private / NOTE
         if not note.is_file() or note.read_bytes() != words:
-            fresh = private / f"{NOTE}.{os.getpid()}"
-            fresh.write_bytes(words)
-            fresh.replace(note)
+            replace_file(note, words)
     except OSError:
         return
 

@@ -33,6 +33,7 @@ import sys
 import time
 
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
+from verdigris.sandbox.notes import recall, remember
 from verdigris.sandbox.process_table import close_all_but
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
@@ -152,12 +153,7 @@ def ensure(resident: Resident) -> None:
 
 def read_note(folder: str) -> dict[str, Any]:
     """Reads what the keeper last wrote about its program: `key`, `ready`."""
-    try:
-        with open(os.path.join(folder, TOLD), encoding="ascii") as file:
-            known = json.loads(file.read())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
+    return recall(os.path.join(folder, TOLD))
 
 
 def running(private: str) -> tuple[str, ...]:
@@ -292,11 +288,5 @@ def stamp_of(path: str) -> str:
 
 
 def write_note(folder: str, key: str, *, ready: bool = False) -> None:
-    """Writes the note that callers read. It only saves time, so a write error is ignored."""
-    fresh = os.path.join(folder, f"{TOLD}.{os.getpid()}")
-    try:
-        with open(fresh, "w", encoding="ascii") as file:
-            file.write(json.dumps({"key": key, "ready": ready}))
-        os.replace(fresh, os.path.join(folder, TOLD))
-    except OSError:
-        return
+    """Writes the note that callers read."""
+    remember(os.path.join(folder, TOLD), json.dumps({"key": key, "ready": ready}).encode())

@@ -19,6 +19,7 @@ from verdigris.execution.tools.registry import OURS, TestTool, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, empty_folder, run_in_room
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.protocol import Toolset
+from verdigris.sandbox.notes import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -219,9 +220,7 @@ def read_record(file: Path) -> Built | None:
 
 
 def write_record(file: Path, built: Built) -> None:
-    fresh = file.with_name(f"{file.name}.{os.getpid()}")
-    fresh.write_text(json.dumps(to_json(built)), encoding="ascii")
-    fresh.replace(file)
+    replace_file(file, json.dumps(to_json(built)).encode())
 
 
 TOOLS = {"cargo": Cargo()}

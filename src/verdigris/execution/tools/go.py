@@ -12,6 +12,7 @@ from verdigris.execution.tools.registry import OURS, TestTool, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, run_in_room
 from verdigris.runners.go import GoRunner
 from verdigris.runners.protocol import Toolset
+from verdigris.sandbox.notes import recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ class Go(TestTool):
         cache.mkdir(exist_ok=True)
         tree = project.workspace.snapshot() if place.layer is None else place.layer.wanted
         record, key = folder / "filled.json", _key(runner, build, tree)
-        known, whose = _read_record(record), f"{project.repo.worktree}:{build.stack.root}"
+        known, whose = recall(record), f"{project.repo.worktree}:{build.stack.root}"
         to_run = place.with_shadowed(str(cache), spare)
         if _is_enough(project, known.get(whose), key, tree):
             return Prepared(to_run)
@@ -92,14 +93,6 @@ def _is_enough(project: Project, known: Any, key: list[str], tree: str) -> bool:
         return False
     changed = project.workspace.changes(known[1], tree) if known[1] != tree else ()
     return sum(change.path.endswith(".go") for change in changed) <= _MANY
-
-
-def _read_record(record: Path) -> dict[str, Any]:
-    try:
-        known = json.loads(record.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
 
 
 def _caches(environ: Environ) -> str:

@@ -12,6 +12,7 @@ import os
 import stat
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,14 +29,16 @@ from verdigris.core.paths import (
     class_of_folder,
 )
 from verdigris.core.value import value
+from verdigris.sandbox.notes import recall, remember
 from verdigris.storage.calls.open_calls import shared_inodes
 from verdigris.storage.git import GitFailed
+from verdigris.storage.snapshots.disk import FOLDER
 from verdigris.storage.snapshots.objects import LARGE, Elsewhere, Objects
 from verdigris.storage.snapshots.scan import NAMES, Installed, find_ignored, unreadable
 from verdigris.storage.snapshots.trees import BlobWriter, Trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from verdigris.storage.git import Git
 
@@ -114,24 +117,18 @@ def snapshot(git: Git, private: Path, keep: Callable[[str], PathClass], known: K
 
 
 def load(private: Path) -> Known:
+    noted = recall(private / _FILE)
+    if noted.get("format") != _FORMAT:
+        return NOTHING
     try:
-        noted = json.loads((private / _FILE).read_bytes())
-        if noted["format"] != _FORMAT:
-            return NOTHING
         return Known({str(path): str(seen) for path, seen in noted["entries"].items()}, str(noted["tree"]))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (KeyError, AttributeError):
         return NOTHING
 
 
 def save(private: Path, known: Known) -> None:
-    """Keeps the listing. It only saves time, so an error of the disk is ignored."""
-    draft = private / f"{_FILE}.new"
     whole = {"format": _FORMAT, "tree": known.tree, "entries": known.listing}
-    try:
-        draft.write_text(json.dumps(whole), "ascii")
-        draft.replace(private / _FILE)
-    except OSError:
-        return
+    remember(private / _FILE, json.dumps(whole).encode())
 
 
 def _doubt(listing: Listing, inodes: Collection[int]) -> Listing:
@@ -171,21 +168,21 @@ def list_worktree(git: Git, keep: Callable[[str], PathClass], before: Listing) -
     while waiting:
         folder, in_cache, nested = waiting.pop()
         try:
-            entries = _entries(f"{top}/{folder}")
-            nested = nested or (folder != "" and any(entry.name == ".git" for entry in entries))
-            for entry in entries:
-                path = f"{folder}{entry.name}"
-                if _is_left_out(entry, path, installed):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append((f"{path}/", in_cache or entry.name in _CACHES, nested))
-                    continue
-                state = _look(entry)
-                if state is None or (in_cache and keep(path) is PathClass.OTHER):
-                    continue
-                if stat.S_ISLNK(state.st_mode):
-                    links.append(path)
-                listing[path] = f"{_class(path, state, keep, nested=nested)} {_text_of(state)}"
+            with _entries(f"{top}/{folder}") as entries:
+                nested = nested or (folder != "" and any(entry.name == ".git" for entry in entries))
+                for entry in entries:
+                    path = f"{folder}{entry.name}"
+                    if _is_left_out(entry, path, installed):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((f"{path}/", in_cache or entry.name in _CACHES, nested))
+                        continue
+                    state = _look(entry)
+                    if state is None or (in_cache and keep(path) is PathClass.OTHER):
+                        continue
+                    if stat.S_ISLNK(state.st_mode):
+                        links.append(path)
+                    listing[path] = f"{_class(path, state, keep, nested=nested)} {_text_of(state)}"
         except PermissionError as error:
             if folder[:-1] not in find_ignored(git, [folder[:-1]]):
                 raise unreadable(folder[:-1]) from error
@@ -193,12 +190,19 @@ def list_worktree(git: Git, keep: Callable[[str], PathClass], before: Listing) -
     return listing
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+@contextmanager
+def _entries(folder: str) -> Iterator[list[os.DirEntry[str]]]:
+    """By a descriptor: otherwise the kernel resolves the path of the folder for the stat of each entry."""
     try:
-        with os.scandir(folder) as entries:
-            return list(entries)
+        held = os.open(folder, FOLDER)
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        yield []
+        return
+    try:
+        with os.scandir(held) as entries:
+            yield list(entries)
+    finally:
+        os.close(held)
 
 
 def _is_left_out(entry: os.DirEntry[str], path: str, installed: Installed) -> bool:

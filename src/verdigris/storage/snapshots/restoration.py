@@ -6,11 +6,12 @@ import hashlib
 import json
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdigris.core.errors import REPAIR, StorageError, UserError
 from verdigris.core.paths import LINK, Entry
 from verdigris.core.value import field, mutable, value
+from verdigris.sandbox.notes import recall, replace_file
 from verdigris.storage.snapshots import disk
 from verdigris.storage.snapshots.objects import name_of
 from verdigris.storage.snapshots.trees import Trees
@@ -72,7 +73,7 @@ class _LayJob:
 
     def resume(self, notes: Path) -> None:
         """Takes over what an earlier call for the same paths has noted."""
-        noted = _read_notes(notes)
+        noted = recall(notes)
         if noted.get("key") == self.key:
             self.resumed = not noted["done"]
             self.displaced = {Displaced(*fields) for fields in noted["displaced"]}
@@ -99,10 +100,8 @@ class _LayJob:
                 self.displaced.add(Displaced(path, blob, found.mode))
 
     def note(self, notes: Path, *, done: bool) -> None:
-        draft = notes.with_name(f"{notes.name}.new")
         listed = [[d.path, d.blob, d.mode] for d in self.displaced]
-        draft.write_text(json.dumps({"key": self.key, "done": done, "displaced": listed}))
-        draft.replace(notes)
+        replace_file(notes, json.dumps({"key": self.key, "done": done, "displaced": listed}).encode())
 
     def carry_out(self) -> None:
         gone = [*self.obstacles, *(path for path in self.asked if path not in self.wanted)]
@@ -158,14 +157,6 @@ def _refuse_outside(path: str) -> None:
         raise UserError(
             f"{path!r} is no path in the worktree", hint="name it relative to the worktree's root"
         )
-
-
-def _read_notes(notes: Path) -> dict[str, Any]:
-    try:
-        noted = json.loads(notes.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return {}
-    return noted if isinstance(noted, dict) else {}
 
 
 @contextmanager
