@@ -11,12 +11,10 @@ from __future__ import annotations
 import _socket
 import os
 
-from verdigris.core.confinement.needs import surroundings
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.room import Room
 from verdigris.sandbox.notes import replace_file
-from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -57,7 +55,7 @@ def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Len
 
 def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
     """Does what `take` does, but the process may not have arrived in its room yet, or may never arrive."""
-    if not resident.is_allowed() or not borrowed_child.is_possible(terms.way):
+    if not resident.can_serve(terms):
         return None
     folder = _folder(private, argv, cwd)
     try:
@@ -109,7 +107,7 @@ def keep(private: str, program: ResidentProgram, *, places: Iterable[str], decli
     first. Then no resident is started again in this environment.
     """
     terms, argv, cwd = program.terms, program.argv, program.cwd
-    if not resident.is_allowed() or not borrowed_child.is_possible(terms.way):
+    if not resident.can_serve(terms):
         return
     folder = _folder(private, argv, cwd)
     watched = _watched_paths(argv, cwd, terms.root, places)
@@ -136,19 +134,12 @@ def _is_declined(folder: str, key: str) -> bool:
 
 
 def _folder(private: str, argv: Sequence[str], cwd: str) -> str:
-    import zlib
-
-    tool = "-".join(argv[2:]) or "usual"
-    return resident.folder_of(private, f"{tool}-{zlib.crc32(os.fsencode(cwd)):08x}")
+    return resident.folder_at(private, "-".join(argv[2:]) or "usual", cwd)
 
 
 def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) -> str:
-    env = surroundings(os.environ, terms.given, home="", tmp="")
-    variables = (f"{name}={text}" for name, text in sorted(env.items()))
     required = (path for folder in dict.fromkeys((terms.root, cwd)) for path in _requirements(folder))
-    stamps = (f"{path} {resident.stamp_of(path)}" for path in (*watched, *required))
-    words = (*terms.words(), *argv, cwd, *variables, "", *stamps)
-    return digest(os.fsencode("\0".join(words)))
+    return resident.key_of(terms, (*argv, cwd), (*watched, *required))
 
 
 def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[str]) -> list[str]:

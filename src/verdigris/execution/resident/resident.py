@@ -31,14 +31,18 @@ import json
 import os
 import sys
 import time
+import zlib
 
+from verdigris.core.confinement.needs import surroundings
+from verdigris.execution.resident.borrowed_child import is_possible
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.notes import recall, remember
 from verdigris.sandbox.process_table import close_all_but
+from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     from verdigris.execution.room import Terms
@@ -109,8 +113,31 @@ def is_allowed() -> bool:
     return sys.platform == "linux" and os.environ.get(OFF, "") != "0"
 
 
+def can_serve(terms: Terms) -> bool:
+    """Whether runs with these terms may be made by a resident."""
+    return is_allowed() and is_possible(terms.way)
+
+
 def folder_of(private: str, name: str) -> str:
     return os.path.join(private, FOLDER, name)
+
+
+def folder_at(private: str, tool: str, cwd: str) -> str:
+    """The folder of a tool's resident for the stack in this folder."""
+    return folder_of(private, f"{tool}-{zlib.crc32(os.fsencode(cwd)):08x}")
+
+
+def key_of(
+    terms: Terms, command: Sequence[str], watched: Iterable[str], ignored: Collection[str] = ()
+) -> str:
+    """The key of a resident: a digest of its terms, its command, its variables, and the stamps of files.
+
+    `ignored`: variables that may differ.
+    """
+    env = surroundings(os.environ, terms.given, home="", tmp="")
+    variables = (f"{name}={text}" for name, text in sorted(env.items()) if name not in ignored)
+    stamps = (f"{path} {stamp_of(path)}" for path in watched)
+    return digest(os.fsencode("\0".join((*terms.words(), *command, *variables, "", *stamps))))
 
 
 def connect(folder: str, key: str) -> tuple[MessageLine, int] | None:

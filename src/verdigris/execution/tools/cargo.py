@@ -8,26 +8,19 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.records import from_json, to_json
+from verdigris.core.settings import Stack
 from verdigris.core.value import replace, value
 from verdigris.execution.room import Layer
-from verdigris.execution.tools.registry import OURS, TestTool, program
+from verdigris.execution.tools.registry import OURS, BuildRequest, Environ, Lent, TestTool, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, empty_folder, run_in_room
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.protocol import Toolset
 from verdigris.sandbox.notes import replace_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.core.settings import Stack
-    from verdigris.execution.tools.registry import BuildRequest, Environ, Lent
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 _HINT = "install Rust (rustup), and have `cargo` on PATH"
 _COMPILERS = ("cargo", "rustc", "rustdoc")

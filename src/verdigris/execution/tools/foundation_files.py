@@ -7,15 +7,11 @@ import re
 import shlex
 import shutil
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from verdigris.core.settings import Stack
-    from verdigris.execution.tools.interpreter import InterpreterPlaces
-
+from verdigris.core.settings import Stack
+from verdigris.execution.tools.interpreter import InterpreterPlaces
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli")
 """The modules of pytest, and of the packages that it needs to start."""

@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from verdigris.execution.tools.registry import OURS, TestTool, program
+from verdigris.core.settings import Stack
+from verdigris.execution.tools.registry import OURS, BuildRequest, Environ, Lent, TestTool, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, run_in_room
 from verdigris.runners.go import GoRunner
 from verdigris.runners.protocol import Toolset
 from verdigris.sandbox.notes import recall
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.core.settings import Stack
-    from verdigris.execution.tools.registry import BuildRequest, Environ, Lent
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 CACHE = "GOCACHE"
 _HINT = "install Go, and have `go` on PATH"

@@ -192,7 +192,7 @@ def list_worktree(git: Git, keep: Callable[[str], PathClass], before: Listing) -
 
 @contextmanager
 def _entries(folder: str) -> Iterator[list[os.DirEntry[str]]]:
-    """By a descriptor: otherwise the kernel resolves the path of the folder for the stat of each entry."""
+    """The entries of a folder, by its descriptor: else the kernel resolves its path for the stat of each."""
     try:
         held = os.open(folder, FOLDER)
     except (FileNotFoundError, NotADirectoryError):
