@@ -17,6 +17,7 @@ from verdigris.sandbox.confinement import Confinement, is_inside
 from verdigris.sandbox.entry import RUN, temporary
 from verdigris.sandbox.folders import ROOMS, Folders
 from verdigris.sandbox.memory import Memory
+from verdigris.sandbox.notes import names_in
 from verdigris.sandbox.opens import LOST, Opens
 
 if TYPE_CHECKING:
@@ -85,11 +86,7 @@ def _can_hide(root: str, laid: Collection[str], path: str) -> bool:
 
 
 def _bytecode_in(folder: str) -> list[str]:
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    return [name for name in names if name == "__pycache__" or name.endswith(".pyc")]
+    return [name for name in names_in(folder) if name == "__pycache__" or name.endswith(".pyc")]
 
 
 def _with_emptied(root: str, laid: Collection[str], gone: Iterable[str]) -> tuple[str, ...]:

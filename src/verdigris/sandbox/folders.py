@@ -8,6 +8,7 @@ import os
 
 from verdigris.core.confinement import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox import removal
+from verdigris.sandbox.notes import names_in
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -170,11 +171,7 @@ def _remove_rooms(held: dict[str, int]) -> None:
 
 def sweep(place: str) -> None:
     """Removes the rooms whose makers were killed: nobody holds their locks."""
-    try:
-        names = os.listdir(place)
-    except OSError:
-        return  # the worktree was removed meanwhile
-    for name in names:
+    for name in names_in(place):  # the worktree may have been removed meanwhile
         if not name.startswith(PREFIX):
             continue
         folder = f"{place}/{name}"

@@ -1,4 +1,7 @@
-"""Keeps small files: a reader finds the old one or the new one whole, whoever is killed meanwhile."""
+"""Keeps small files: a reader finds the old one or the new one whole, whoever is killed meanwhile.
+
+Also lists folders that may be gone.
+"""
 
 from __future__ import annotations
 
@@ -34,3 +37,11 @@ def recall(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return noted if isinstance(noted, dict) else {}
+
+
+def names_in(folder: str) -> list[str]:
+    """The names in a folder; none if it cannot be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

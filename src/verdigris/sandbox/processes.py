@@ -10,6 +10,7 @@ import fcntl
 import os
 import time
 
+from verdigris.sandbox.notes import names_in
 from verdigris.sandbox.syscalls import (
     ATTR_RDONLY,
     CLONE_NEWNS,
@@ -292,10 +293,7 @@ def _status(pid: int | str) -> bytes:
 
 
 def _threads(pid: str) -> list[str]:
-    try:
-        return os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return []
+    return names_in(f"/proc/{pid}/task")
 
 
 def stat_fields(pid: int | str) -> list[bytes]:

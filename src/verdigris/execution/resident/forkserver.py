@@ -14,7 +14,7 @@ import os
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.room import Room
-from verdigris.sandbox.notes import replace_file
+from verdigris.sandbox.notes import names_in, replace_file
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -153,11 +153,13 @@ def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[st
     reporter = os.path.dirname(bootstrap)
     ours = os.path.join(reporter, "verdigris_reporter")
     for folder in (reporter, ours, os.path.join(ours, "cases"), os.path.join(ours, "resident")):
-        paths += [os.path.join(folder, name) for name in _names(folder) if name.endswith(".py")]
+        paths += [os.path.join(folder, name) for name in sorted(names_in(folder)) if name.endswith(".py")]
     for folder in places:
         paths.append(folder)
         paths += [
-            os.path.join(folder, name) for name in _names(folder) if name.endswith((".pth", ".egg-link"))
+            os.path.join(folder, name)
+            for name in sorted(names_in(folder))
+            if name.endswith((".pth", ".egg-link"))
         ]
     for folder in dict.fromkeys((root, cwd)):
         paths += [os.path.join(folder, name) for name in LOCKS]
@@ -166,15 +168,8 @@ def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[st
 
 def _requirements(folder: str) -> Iterator[str]:
     """Requirement files, by any usual name; a new one counts too."""
-    for name in _names(folder):
+    for name in sorted(names_in(folder)):
         if name.startswith("requirements"):
             path = os.path.join(folder, name)
             yield path
-            yield from (os.path.join(path, inner) for inner in _names(path))
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
+            yield from (os.path.join(path, inner) for inner in sorted(names_in(path)))

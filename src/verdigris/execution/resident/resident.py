@@ -36,7 +36,7 @@ import zlib
 from verdigris.core.confinement.needs import surroundings
 from verdigris.execution.resident.borrowed_child import is_possible
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
-from verdigris.sandbox.notes import recall, remember
+from verdigris.sandbox.notes import names_in, recall, remember
 from verdigris.sandbox.process_table import close_all_but
 from verdigris.storage.log.light import digest
 
@@ -185,10 +185,7 @@ def read_note(folder: str) -> dict[str, Any]:
 
 def running(private: str) -> tuple[str, ...]:
     """The names of a worktree's residents."""
-    try:
-        names = sorted(os.listdir(os.path.join(private, FOLDER)))
-    except OSError:
-        return ()
+    names = sorted(names_in(os.path.join(private, FOLDER)))
     return tuple(name for name in names if is_running(folder_of(private, name)))
 
 

@@ -12,6 +12,8 @@ import fcntl
 import marshal
 import os
 
+from verdigris.sandbox.notes import names_in
+
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
@@ -258,10 +260,7 @@ def is_any_call(private: str) -> bool:
 
 
 def names(private: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder_of(private)) if name.isdigit()]
-    except OSError:
-        return []
+    return [name for name in names_in(folder_of(private)) if name.isdigit()]
 
 
 def read_all(private: str) -> list[CallRecord]:
