@@ -139,7 +139,7 @@ def _doubt(listing: Listing, inodes: Collection[int]) -> Listing:
     """
     if not inodes:
         return listing
-    return {path: seen + _DOUBTED if _facts(seen)[3] in inodes else seen for path, seen in listing.items()}
+    return {path: seen + _DOUBTED if _facts(seen)[2] in inodes else seen for path, seen in listing.items()}
 
 
 def _may_share_stamp(seen: str, began: int) -> bool:
@@ -247,7 +247,7 @@ def _mark_replacing(listing: Listing, links: Collection[str], before: Listing) -
 
 
 def _text_of(state: os.stat_result) -> str:
-    return f"{state.st_ctime_ns} {state.st_mtime_ns} {state.st_size} {state.st_ino} {state.st_mode}"
+    return f"{state.st_ctime_ns} {state.st_size} {state.st_ino} {state.st_mode}"
 
 
 def _is_as_listed(state: os.stat_result, seen: str) -> bool:
@@ -255,8 +255,8 @@ def _is_as_listed(state: os.stat_result, seen: str) -> bool:
 
 
 def _facts(seen: str) -> list[int]:
-    """ctime, mtime, size, inode and mode of an entry."""
-    return list(map(int, seen.split(" ")[1:6]))
+    """ctime, which no program can set, size, inode and mode of an entry."""
+    return list(map(int, seen.split(" ")[1:5]))
 
 
 def _is_there(git: Git, tree: str) -> bool:
@@ -296,7 +296,7 @@ class _NextTree:
         taken, left_out, undecided = [], [], []
         for path in self._listing if new_rules else self.differing:
             cls, _, seen = self._listing[path].partition(" ")
-            if cls == _NESTED or (cls == PathClass.OTHER and int(seen.split(" ")[2]) > LARGE_OTHER):
+            if cls == _NESTED or (cls == PathClass.OTHER and int(seen.split(" ")[1]) > LARGE_OTHER):
                 left_out.append(path)
             elif cls != PathClass.OTHER or _is_gitignore(path):
                 taken += [path] if path in self.differing else []
@@ -320,7 +320,7 @@ def _store_files(git: Git, wanted: Mapping[str, str], stored: dict[str, Stored])
     `stored`: what earlier attempts have stored; it grows.
     """
     unread = {path: seen for path, seen in wanted.items() if path not in stored or stored[path][0] != seen}
-    let_the_clock_tick(max((max(_facts(seen)[:2]) for seen in unread.values()), default=0))
+    let_the_clock_tick(max((_facts(seen)[0] for seen in unread.values()), default=0))
     with BlobWriter(Trees(git), packed=len(unread) >= BULK) as blobs:
         for path, seen in unread.items():
             place = f"{git.root}/{path}"
