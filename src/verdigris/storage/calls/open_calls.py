@@ -1,8 +1,5 @@
 """Tells which calls of agents are open and whose they are, and whether processes outlived a shell call."""
 
-# `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH112, PTH119, PTH123
-
 from __future__ import annotations
 
 import os
