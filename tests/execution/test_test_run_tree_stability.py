@@ -18,8 +18,7 @@ from verdigris.core.events import Proved, Proving
 from verdigris.execution.rooms import possible
 from verdigris.execution.test_run import on_start_tree, stat_tree, touched_paths
 from verdigris.storage.calls.open_calls import shared_inodes
-from verdigris.storage.snapshots import index
-from verdigris.storage.snapshots.index import read_mapped
+from verdigris.storage.snapshots.listing import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,16 +98,14 @@ def test_bytes_written_through_a_mapping_are_seen_though_no_stamp_tells(
     assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
 
 
-def test_of_a_file_that_is_mapped_elsewhere_git_is_not_asked(
-    memory_backed: Shelled, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_mapped_elsewhere_puts_none_in_doubt(memory_backed: Shelled) -> None:
     workspace = memory_backed.world.project.workspace
     before = workspace.snapshot()
     with holding(memory_backed, "$(file=$(mktemp); echo x > $file; echo $file)"):
         assert shared_inodes(str(memory_backed.private))
-        monkeypatch.delattr(index, "snapshot")
         (memory_backed.root / TEST).write_text("X = 1\n")
         assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
+        assert "doubted" not in str(load(memory_backed.private))
 
 
 def test_also_when_the_one_who_wrote_them_is_gone(
@@ -120,7 +117,7 @@ def test_also_when_the_one_who_wrote_them_is_gone(
     holder.communicate()
     assert shared_inodes(str(memory_backed.private)) == frozenset()
     assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
-    assert read_mapped(memory_backed.private) == []
+    assert "doubted" not in str(load(memory_backed.private))
 
 
 def test_a_tree_stands_still_only_if_nothing_was_touched_or_is_mapped(

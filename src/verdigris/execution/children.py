@@ -1,7 +1,5 @@
 """Starts a program in a process group of its own. The module `subprocess` would take too long to load."""
 
-# `os` calls on `str` instead of pathlib: this is loaded before a head start.
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations first
@@ -11,8 +9,8 @@ import os
 import sys
 
 from verdigris.sandbox.child import Confining
-from verdigris.sandbox.process_table import close_all_but
-from verdigris.sandbox.syscalls import prctl
+from verdigris.sandbox.process_table import CATCHABLE, close_all_but
+from verdigris.sandbox.syscalls import PR_SET_PDEATHSIG, prctl
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 _NOT_EXECUTED = 127
 _ASKED = b"?"
-_CATCHABLE = frozenset(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
 
 
 class Child:
@@ -167,13 +164,10 @@ def _exec_program(
 
 def _reset_signals() -> None:
     """Resets signals. `exec` keeps those that are ignored, as by our interpreter, `nohup` and `&`."""
-    for number in _CATCHABLE:
+    for number in CATCHABLE:
         if _signal.getsignal(number) is not _signal.SIG_DFL:
             _signal.signal(number, _signal.SIG_DFL)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
-
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Started:
@@ -254,6 +248,6 @@ def _prepare_by(confine: Callable[[], object] | None) -> Prepare:
 
 def _die_with(parent: int) -> None:
     if sys.platform == "linux":  # other systems lack PDEATHSIG
-        prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+        prctl(PR_SET_PDEATHSIG, _signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(127)

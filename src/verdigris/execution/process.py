@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import field, mutable, value
 from verdigris.execution.children import Child, Started, start
-from verdigris.sandbox.syscalls import prctl
+from verdigris.sandbox.syscalls import PR_SET_CHILD_SUBREAPER, prctl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +34,6 @@ _PAUSE_MS, _FEW = 4, 4096
 """After so few bytes the next ones may gather: a test tool writes hundreds of short messages one by one."""
 PATIENCE = 10.0
 """Seconds in which all descendants must be killed."""
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 @value
@@ -284,7 +283,7 @@ class Descendants:
     def __init__(self) -> None:
         self._others: set[int] = set()
         if sys.platform == "linux":
-            prctl(_PR_SET_CHILD_SUBREAPER, 1)
+            prctl(PR_SET_CHILD_SUBREAPER, 1)
             self._others = _children()
 
     def end(self) -> bool:
@@ -294,7 +293,7 @@ class Descendants:
         try:
             return self._kill()
         finally:
-            prctl(_PR_SET_CHILD_SUBREAPER, 0)
+            prctl(PR_SET_CHILD_SUBREAPER, 0)
 
     def _kill(self) -> bool:
         deadline = time.monotonic() + PATIENCE
@@ -310,12 +309,13 @@ class Descendants:
 
 def _children() -> set[int]:
     mine = str(os.getpid())
-    return {int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if _parent(pid) == mine}  # noqa: PTH208
+    return {int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if _parent(pid) == mine}
 
 
 def _parent(pid: str) -> str:
+    from verdigris.sandbox.processes import stat_fields
+
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - no path of ours
-            return file.read().rpartition(b")")[2].split()[1].decode()
+        return stat_fields(pid)[1].decode()
     except OSError:
         return ""

@@ -17,6 +17,7 @@ from verdigris.sandbox.confinement import Confinement, is_inside
 from verdigris.sandbox.entry import RUN, temporary
 from verdigris.sandbox.folders import ROOMS, Folders
 from verdigris.sandbox.memory import Memory
+from verdigris.sandbox.notes import names_in
 from verdigris.sandbox.opens import LOST, Opens
 
 if TYPE_CHECKING:
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
     from verdigris.sandbox.confinement import Network
     from verdigris.sandbox.syscalls import Way
     from verdigris.storage.project import Project
-
-
-# `os` calls on `str`, since names may contain any bytes:
-# ruff: noqa: PTH120, PTH208
-
 
 LONG_AGO = 1_000_000_000 * 10**9
 """A modification time in nanoseconds that is older than anything a tool built."""
@@ -90,11 +86,7 @@ def _can_hide(root: str, laid: Collection[str], path: str) -> bool:
 
 
 def _bytecode_in(folder: str) -> list[str]:
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    return [name for name in names if name == "__pycache__" or name.endswith(".pyc")]
+    return [name for name in names_in(folder) if name == "__pycache__" or name.endswith(".pyc")]
 
 
 def _with_emptied(root: str, laid: Collection[str], gone: Iterable[str]) -> tuple[str, ...]:
@@ -116,10 +108,6 @@ def _is_emptied(root: str, laid: Collection[str], folder: str, removed: set[str]
     except OSError:
         return False
     return all(f"{folder}/{name}" in removed or name == "__pycache__" for name in names)
-
-
-# `os` calls instead of pathlib: this is loaded before a head start.
-# ruff: noqa: PTH110, PTH120
 
 
 _WORDS = 7

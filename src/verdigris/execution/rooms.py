@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.languages import facts_of_manifest, keeps_bytecode, language_of, manifest_names
@@ -15,16 +16,12 @@ from verdigris.core.value import field, replace, value
 from verdigris.execution.room import LEAN, Layer, Room, Sandbox, Terms, furnish
 from verdigris.languages.registry import usual
 from verdigris.sandbox import child
+from verdigris.sandbox.child import Availability
+from verdigris.sandbox.confinement import Confinement
+from verdigris.sandbox.folders import Folders
+from verdigris.storage.project import Project
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from verdigris.sandbox.child import Availability
-    from verdigris.sandbox.confinement import Confinement
-    from verdigris.sandbox.folders import Folders
-    from verdigris.storage.project import Project
-
-    Equip = Callable[[Confinement, Folders], Confinement]
+Equip = Callable[[Confinement, Folders], Confinement]
 
 
 @value

@@ -7,26 +7,22 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.languages import has_tests_in_source, language_of, suffixes_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
+from verdigris.core.settings import Stack
+from verdigris.core.state import WorktreeState
 from verdigris.core.test_ids import MARK, function_of, named_tests, nearest, split_id
 from verdigris.core.value import replace, value
+from verdigris.execution.process import Finished
+from verdigris.execution.room import Layer
 from verdigris.runners.protocol import Progress, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import Project, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from verdigris.core.settings import Stack
-    from verdigris.core.state import WorktreeState
-    from verdigris.execution.process import Finished
-    from verdigris.execution.room import Layer
 
 
 @value

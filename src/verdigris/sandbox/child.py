@@ -1,8 +1,5 @@
 """Confines a child process before its program runs; finds out how this system can do it."""
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH103, PTH105, PTH106, PTH108, PTH110, PTH123
-
 from __future__ import annotations
 
 import os
@@ -18,6 +15,7 @@ from verdigris.sandbox.confinement import Confinement, check_confinement, points
 from verdigris.sandbox.entry import STEPS, enter, temporary
 from verdigris.sandbox.folders import ROOMS, clear
 from verdigris.sandbox.memory import Memory
+from verdigris.sandbox.notes import remember
 from verdigris.sandbox.syscalls import IDS, Way, identity_map, ways
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -264,7 +262,7 @@ def recall_availability(note: str) -> Availability:
     if found.way is not None:
         missing = {ability.name: ability.why for ability in found.abilities}
         words = (system, found.way, "disk" if found.disk else "", *map(missing.get, sorted(_OPTIONAL)))
-        _write(note, "\0".join(map(str, words)))
+        remember(note, "\0".join(map(str, words)).encode("utf-8", "surrogateescape"))
     return found
 
 
@@ -298,15 +296,6 @@ def _system() -> str:
     except OSError:
         started = ""
     return f"{_FORMAT} {started} {os.uname().release} {os.geteuid()}"
-
-
-def _write(note: str, text: str) -> None:
-    """Writes a note. It only saves time, so an error of the disk is ignored."""
-    fresh = f"{note}.{os.getpid()}"
-    with suppress(OSError):
-        with open(fresh, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-        os.replace(fresh, note)
 
 
 _UNUSED = "/sys"

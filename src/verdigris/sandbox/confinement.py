@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
     Network = Literal["none", "loopback", "host"]
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH101, PTH106, PTH108, PTH112, PTH114, PTH123, PTH208
-
-
 _FLAGS = {
     "ro": syscalls.MS_RDONLY,
     "nosuid": syscalls.MS_NOSUID,
@@ -170,10 +166,6 @@ def seal_one_by_one(writable: Collection[str], devices: Collection[str]) -> None
         # The flags it had stay: in a user namespace the kernel refuses to clear them.
         wanted = had | (0 if point in writable else MS_RDONLY) | (0 if point in devices else MS_NODEV)
         mount(None, point, None, MS_REMOUNT | MS_BIND | wanted)
-
-
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH103, PTH112, PTH114
 
 
 _SIOCSIFFLAGS = 0x8914

@@ -1,8 +1,5 @@
 """Confines the calling process, step by step. Afterwards the caller must exec a program or exit."""
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH101, PTH102, PTH103, PTH108, PTH109, PTH110, PTH112, PTH113, PTH114, PTH120, PTH211
-
 from __future__ import annotations
 
 import errno

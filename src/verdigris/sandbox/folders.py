@@ -1,8 +1,5 @@
 """Makes the folders of one room, and removes them, whatever permissions a run gave them."""
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH208
-
 from __future__ import annotations
 
 import errno
@@ -11,6 +8,7 @@ import os
 
 from verdigris.core.confinement import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox import removal
+from verdigris.sandbox.notes import names_in
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -147,7 +145,7 @@ class Folders:
             folder = f"{place}/{PREFIX}{os.urandom(6).hex()}"
             os.makedirs(folder, 0o700)
             lock = _lock_folder(folder, opening)
-            if lock is not None and os.path.isdir(folder):  # noqa: PTH112
+            if lock is not None and os.path.isdir(folder):
                 self._held[folder] = lock
                 return folder
             if lock is not None:
@@ -167,17 +165,13 @@ def _remove_rooms(held: dict[str, int]) -> None:
     for folder, lock in held.items():
         _remove_if_possible(folder)
         os.close(lock)
-    for place in {os.path.dirname(folder) for folder in held}:  # noqa: PTH120
+    for place in {os.path.dirname(folder) for folder in held}:
         sweep(place)
 
 
 def sweep(place: str) -> None:
     """Removes the rooms whose makers were killed: nobody holds their locks."""
-    try:
-        names = os.listdir(place)
-    except OSError:
-        return  # the worktree was removed meanwhile
-    for name in names:
+    for name in names_in(place):  # the worktree may have been removed meanwhile
         if not name.startswith(PREFIX):
             continue
         folder = f"{place}/{name}"
@@ -204,7 +198,7 @@ def _temporary_inside() -> str:
 
     It has a short path, because the path of a socket is limited to about 100 bytes.
     """
-    usable = (path for path in TEMPORARY if os.path.isdir(path) and not os.path.islink(path))  # noqa: PTH112, PTH114
+    usable = (path for path in TEMPORARY if os.path.isdir(path) and not os.path.islink(path))
     return next(usable, SHARED_MEMORY)
 
 

@@ -6,9 +6,6 @@ The process outside hands the layer's files over in a nameless file. It gets a d
 by which it reads what the run wrote; the memory is freed with that descriptor.
 """
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH103, PTH120, PTH211
-
 from __future__ import annotations
 
 import _socket

@@ -1,7 +1,5 @@
 """Opens files by mounts that nobody else has: who holds them keeps no file system from being unmounted."""
 
-# `os` calls on `str` instead of pathlib: this is loaded before a head start.
-
 from __future__ import annotations
 
 import _socket

@@ -5,15 +5,13 @@ Nothing outside is seen from there, so no signal, limit or trace reaches it. Its
 ours and takes no signal from inside; it goes when it is alone. If the keeper is gone, all the others are.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH123
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this
 import fcntl
 import os
 
+from verdigris.sandbox.process_table import detach
 from verdigris.sandbox.processes import identity, is_there, send, stat_fields
 from verdigris.sandbox.syscalls import CLONE_NEWPID, CLONE_NEWUSER, enter_users, join, unshare
 
@@ -91,12 +89,8 @@ def _join(keeper: str, *, own_ids: bool) -> bool:
 def _keep(path: str) -> NoReturn:
     """Holds no descriptor and no mount of the call's."""
     try:
-        os.setsid()
+        detach(set())
         os.chdir("/")
-        null = os.open("/dev/null", os.O_RDWR)
-        for stream in range(3):
-            os.dup2(null, stream)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         _rename()
         lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         awaited = {_signal.SIGCHLD, _signal.SIGTERM}

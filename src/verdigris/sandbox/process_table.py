@@ -6,9 +6,6 @@ With the first process the kernel ends all others. A program must not be the fir
 would then ignore the signals that the program sends itself.
 """
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH115, PTH208
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations first
@@ -20,6 +17,8 @@ from verdigris.sandbox.syscalls import (
     MS_NODEV,
     MS_NOEXEC,
     MS_NOSUID,
+    PR_SET_DUMPABLE,
+    PR_SET_PDEATHSIG,
     mount,
     prctl,
     unshare,
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import NoReturn
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
-_CATCHABLE = frozenset(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
+CATCHABLE = frozenset(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
 _DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
 _STANDARD = 3
 _NUMBER = 16
@@ -75,8 +73,8 @@ def enter_table() -> FirstProcess:
         _wait_outside(first, ours)
     ours.close()
     # Our memory is that of the command which judges the run: nobody else in the table may look into it.
-    prctl(_PR_SET_DUMPABLE, 0)
-    prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+    prctl(PR_SET_DUMPABLE, 0)
+    prctl(PR_SET_PDEATHSIG, _signal.SIGKILL)
     theirs.recv(1)  # the process outside has closed its descriptors, for which it needs the old `/proc`
     _end_if_alone(theirs)
     number = int(os.readlink("/proc/self"))
@@ -99,9 +97,9 @@ def _wait_outside(first: int, line: _socket.socket) -> NoReturn:
     It ignores signals to its group: the first process, which is in it too, passes them on.
     """
     try:
-        prctl(_PR_SET_DUMPABLE, 0)
-        prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
-        for number in _CATCHABLE - {_signal.SIGCHLD}:
+        prctl(PR_SET_DUMPABLE, 0)
+        prctl(PR_SET_PDEATHSIG, _signal.SIGKILL)
+        for number in CATCHABLE - {_signal.SIGCHLD}:
             _signal.signal(number, _signal.SIG_IGN)
         close_all_but({line.fileno()}, standard=True)
         line.send(b".")
@@ -115,7 +113,7 @@ def _wait_outside(first: int, line: _socket.socket) -> NoReturn:
 def _end_like(status: int) -> NoReturn:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        if number in _CATCHABLE:
+        if number in CATCHABLE:
             _signal.signal(number, _signal.SIG_DFL)
             _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
         os.kill(os.getpid(), number)
@@ -148,9 +146,18 @@ def _candidates(name: str, env: Mapping[str, str]) -> Iterator[str]:
         yield from (f"{folder}/{name}" for folder in os.get_exec_path(env))
 
 
+def detach(kept: set[int]) -> None:
+    """Goes on in a session of its own. Who waits for the end of our output does not wait for this process."""
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in range(_STANDARD):
+        os.dup2(nowhere, number)
+    close_all_but(kept)
+
+
 def close_all_but(kept: set[int], *, standard: bool = False) -> None:
     """Closes the descriptors that are open. Trying every number takes minutes if there is no limit."""
-    folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))  # noqa: PTH112
+    folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))
     for descriptor in map(int, os.listdir(folder)):
         if descriptor not in kept and (standard or descriptor >= _STANDARD):
             try:

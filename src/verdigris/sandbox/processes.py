@@ -3,9 +3,6 @@
 The keeper is the first process of the PID namespace in which they are: see `process_space`.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH116, PTH123, PTH208
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this
@@ -13,6 +10,7 @@ import fcntl
 import os
 import time
 
+from verdigris.sandbox.notes import names_in
 from verdigris.sandbox.syscalls import (
     ATTR_RDONLY,
     CLONE_NEWNS,
@@ -221,7 +219,7 @@ def _kill(pid: int, proof: set[str], spared: str) -> bool:
         return False
     try:
         found = next((found for _, found in _inside(proof, pids=(str(pid),))), set())
-        if not (proof <= found and _is_bound(_status(pid))):
+        if not (proof <= found and is_bound(pid)):
             return False
         if _mounts(found) == {spared}:
             return False
@@ -277,17 +275,16 @@ def _of_its_threads(pid: str, mine: dict[str, int]) -> set[str]:
 def _is_hidden(pid: str) -> bool:
     """Whether it lives and may be an agent's: it is of this user, and can gain no rights."""
     try:
-        status = _status(pid)
-        if not _is_bound(status) or b"\nUid:\t%d\t" % os.geteuid() not in status:
+        if not is_bound(pid) or b"\nUid:\t%d\t" % os.geteuid() not in _status(pid):
             return False
         return any(stat_fields(f"{pid}/task/{thread}")[_STATE] not in _DEAD for thread in _threads(pid))
     except OSError:
         return False
 
 
-def _is_bound(status: bytes) -> bool:
+def is_bound(pid: int | str) -> bool:
     """Whether it can gain no rights, as every process of a call."""
-    return b"\nNoNewPrivs:\t1\n" in status
+    return b"\nNoNewPrivs:\t1\n" in _status(pid)
 
 
 def _status(pid: int | str) -> bytes:
@@ -296,10 +293,7 @@ def _status(pid: int | str) -> bytes:
 
 
 def _threads(pid: str) -> list[str]:
-    try:
-        return os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return []
+    return names_in(f"/proc/{pid}/task")
 
 
 def stat_fields(pid: int | str) -> list[bytes]:

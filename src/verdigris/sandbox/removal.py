@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from verdigris.sandbox.process_table import close_all_but
+from verdigris.sandbox.process_table import detach
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -67,13 +67,8 @@ def remove_behind() -> None:
         _waiting.remove(held)
         return
     try:
-        os.setsid()
+        detach(set(held.values()))
         os.nice(_POLITE)
-        # Who waits for the end of our output must not wait for this process.
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):
-            os.dup2(nowhere, number)
-        close_all_but(set(held.values()))
         _waiting.remove(held)
     finally:
         os._exit(0)

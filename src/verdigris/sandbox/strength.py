@@ -4,15 +4,13 @@ The control area has one line for each user and each kind of process, and no age
 a weaker way than the remembered one runs nothing, until a person accepts it.
 """
 
-# `os` calls on `str` instead of pathlib: part of making a shell card, and of every run.
-# ruff: noqa: PTH105, PTH108, PTH112, PTH123
-
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 
 from verdigris.core.errors import ConfinementLost, StorageError
+from verdigris.sandbox.notes import replace_file
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -106,11 +104,8 @@ def _read(control: str) -> dict[tuple[str, str], str]:
 def _write(control: str, known: Mapping[tuple[str, str], str]) -> None:
     """Where nothing is remembered there is no file."""
     path = f"{control}/{NAME}"
-    fresh = f"{path}.{os.getpid()}"
     try:
-        with open(fresh, "w", encoding="ascii") as file:
-            file.writelines(f"{kind} {user} {way}\n" for (kind, user), way in known.items())
-        os.replace(fresh, path)
+        replace_file(path, "".join(f"{kind} {user} {way}\n" for (kind, user), way in known.items()).encode())
         if not known:
             os.unlink(path)
     except OSError as error:

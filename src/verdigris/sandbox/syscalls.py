@@ -1,8 +1,5 @@
 """Linux calls that Python does not offer; capabilities and namespaces."""
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH123
-
 from __future__ import annotations
 
 import errno
@@ -29,7 +26,7 @@ MS_PRIVATE, MS_RELATIME = 1 << 18, 1 << 21
 
 ATTR_RDONLY, ATTR_NODEV = 1, 4
 
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAPBSET_DROP = 24
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4

@@ -1,8 +1,5 @@
 """Reports the protected paths that a run tried to change, from what it wrote into its overlay."""
 
-# `os` calls on `str` instead of pathlib: this runs between fork and exec.
-# ruff: noqa: PTH112, PTH114, PTH115, PTH208
-
 from __future__ import annotations
 
 import os

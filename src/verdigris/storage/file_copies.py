@@ -1,8 +1,5 @@
 """Copies of small files and folders that must be as they were, and how they are put back."""
 
-# `os` calls on `str` instead of pathlib: a shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH101, PTH103, PTH115, PTH119, PTH123, PTH208, PTH211
-
 from __future__ import annotations
 
 import os

@@ -77,6 +77,11 @@ class Git:
     def with_index(self, index: Path, held: int | None = None) -> Git:
         return replace(self, index=index, held=held)
 
+    def with_draft_index(self, index: Path, held: int) -> Git:
+        """The same git with an index whose lock we hold. A killed git may have left a lock beside it."""
+        index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
+        return self.with_index(index, held)
+
     def start(self, *arguments: str) -> Callable[[bytes], Output]:
         """Starts git, and returns the function that sends its input and waits for its end."""
         own_index = {"GIT_INDEX_FILE": str(self.index)} if self.index else {}
@@ -137,8 +142,8 @@ def program(environment: Mapping[str, str]) -> str:
 
 def find_program(name: str, folders: Iterable[str]) -> str | None:
     """The first program of this name. `shutil.which` is not used: that module loads every kind of archive."""
-    paths = (os.path.join(folder, name) for folder in folders)  # noqa: PTH118 - text
-    return next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)  # noqa: PTH113 - same
+    paths = (os.path.join(folder, name) for folder in folders)
+    return next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)
 
 
 def not_started(root: Path) -> VerdigrisError:

@@ -103,7 +103,7 @@ def holder(descriptor: int) -> str:
     """The process that holds a lock on the file, by the system's list; the file's text may be outdated."""
     found = os.fstat(descriptor)
     file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-    with suppress(OSError), open("/proc/locks", encoding="ascii") as locks:  # noqa: PTH123 - no path of ours
+    with suppress(OSError), open("/proc/locks", encoding="ascii") as locks:
         for line in locks:
             words = line.split()
             if file in words and "FLOCK" in words and "->" not in words:
@@ -115,7 +115,7 @@ def holder(descriptor: int) -> str:
 def _describe_process(pid: int) -> str:
     """Names a process, with its command in short where it still runs."""
     command = ""
-    with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - no path of ours
+    with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
         command = shorten(file.read(MOST).decode(errors="replace").split("\0"))
     return f"process {pid}" + (f" ({command})" if command else "")
 

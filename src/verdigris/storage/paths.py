@@ -86,11 +86,11 @@ def canonical(
     if not spelling or "\0" in spelling:
         raise UserError(f"{spelling!r} is not a path", hint="name a file below the worktree's root")
     top = disk.realpath(str(root))
-    asked = os.path.join(str(cwd), spelling)  # noqa: PTH118 - pathlib would fold `..` and `//` before they are read
+    asked = os.path.join(str(cwd), spelling)
     target = disk.realpath(asked)
     lexical = os.path.normpath(asked)
     parent, leaf = os.path.split(lexical)
-    readings = (target, disk.realpath(lexical), os.path.join(disk.realpath(parent), leaf))  # noqa: PTH118
+    readings = (target, disk.realpath(lexical), os.path.join(disk.realpath(parent), leaf))
     found = [_below(top, reading, disk) for reading in dict.fromkeys(readings)]
     names = [name for name, _ in found if name is not None]
     names += _other_links(top, target, found[0][0], protected, disk)
@@ -222,7 +222,7 @@ def _is_recorded(target: str, top: str, installed: Installed) -> bool:
 
 
 def _class_behind(path: str, target: str, classify: Callable[[str], PathClass]) -> PathClass:
-    if not os.path.isdir(target):  # noqa: PTH112 - text
+    if not os.path.isdir(target):
         return classify(path)
     from verdigris.languages.folders import walk_tree
 

@@ -5,9 +5,6 @@ copied before the call. Whoever comes next compares them, puts back what changed
 The records have names that no agent can know, in a folder that no call sees.
 """
 
-# `os` calls on `str` instead of pathlib: a shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH104, PTH108, PTH113, PTH116, PTH119, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import marshal
@@ -17,6 +14,7 @@ from collections import deque
 from contextlib import suppress
 
 from verdigris.core.confinement.protection import is_writable
+from verdigris.sandbox.notes import names_in
 from verdigris.storage.calls.call_records import folder_of
 from verdigris.storage.calls.callers import LONGEST_EDIT
 from verdigris.storage.file_copies import changes, keep, look, look_below, put, take_away
@@ -110,7 +108,7 @@ def is_guarded(private: str, since: float = 0.0) -> bool:
 
 def _guards(private: str) -> list[str]:
     folder = folder_of(private)
-    return [f"{folder}/{name}" for name in sorted(_names(folder, _GUARD))]
+    return [f"{folder}/{name}" for name in sorted(names_in(folder)) if name.startswith(_GUARD)]
 
 
 def _read(name: str) -> Record | None:
@@ -183,7 +181,7 @@ def _copy_log(folder: str, control: str) -> tuple[str, int]:
     """Keeps a copy of the log, and adds what is new to it."""
     log, folder = f"{control}/{LOG}", f"{folder}.copies"
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    known = [f"{folder}/{name}" for name in _names(folder, _LOG_COPY)]
+    known = [f"{folder}/{name}" for name in names_in(folder) if name.startswith(_LOG_COPY)]
     copy = known[0] if len(known) == 1 else ""
     for old in known if not copy or not _begins_with(log, copy, os.stat(copy).st_size) else ():
         os.unlink(old)
@@ -208,10 +206,3 @@ def _begins_with(path: str, beginning: str, size: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _names(folder: str, beginning: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder) if name.startswith(beginning)]
-    except OSError:
-        return []

@@ -25,7 +25,7 @@ Stamps = tuple[int, bytes, list[Row]]
 def stamp(root: bytes, path: bytes) -> Row:
     """The row of a path as it is now."""
     try:
-        state = os.lstat(os.path.join(root, path))  # noqa: PTH118 - pathlib is slow to import, and a path may be absolute
+        state = os.lstat(os.path.join(root, path))
     except OSError:
         return (path, *ABSENT)
     return row(path, state)
@@ -42,10 +42,10 @@ def write(private: str | os.PathLike[str], state_seq: int, root: bytes, rows: li
     A write within the same tick of the clock as a row's ctime would not show. So the caller takes the rows,
     waits until the tick is over, and only then compares the bytes.
     """
-    place = os.path.join(os.fspath(private), FILE)  # noqa: PTH118
-    with open(f"{place}.new", "wb") as file:  # noqa: PTH123
+    place = os.path.join(os.fspath(private), FILE)
+    with open(f"{place}.new", "wb") as file:
         file.write(marshal.dumps((VERSION, state_seq, root, rows)))
-    os.replace(f"{place}.new", place)  # noqa: PTH105
+    os.replace(f"{place}.new", place)
 
 
 def read(private: str | os.PathLike[str], root: str | os.PathLike[str] = "") -> Stamps | None:
@@ -53,9 +53,9 @@ def read(private: str | os.PathLike[str], root: str | os.PathLike[str] = "") -> 
 
     `root`: they must be of it, unless it is empty; a copied or moved repository has those of another.
     """
-    place = os.path.join(os.fspath(private), FILE)  # noqa: PTH118
+    place = os.path.join(os.fspath(private), FILE)
     try:
-        with open(place, "rb") as file:  # noqa: PTH123
+        with open(place, "rb") as file:
             found = marshal.loads(file.read())  # noqa: S302 - our own file, in a folder that no agent may write
         version, state_seq, top, rows = found
     except (OSError, EOFError, ValueError, TypeError):
@@ -73,7 +73,7 @@ def renumber(private: str | os.PathLike[str], old: int, new: int) -> None:
 def forget(private: str | os.PathLike[str]) -> None:
     """Removes the stamps, so that everything is checked again."""
     try:
-        os.unlink(os.path.join(os.fspath(private), FILE))  # noqa: PTH108, PTH118
+        os.unlink(os.path.join(os.fspath(private), FILE))
     except FileNotFoundError:
         return
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +36,17 @@ def test_an_open_call_is_told_by_its_command(tmp_path: Path) -> None:
     os.close(record)
     assert open_calls.refusal(private) is None
     assert not open_calls.alive(private)
+
+
+def test_a_call_that_was_killed_is_waited_for_while_its_guard_finishes_it(tmp_path: Path) -> None:
+    private = str(tmp_path / "tdd/worktrees/main")
+    record = call_records.open_record(private, "sleep 60")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    own = Path(call_records.own_path(private))
+    own.rename(own.with_name(str(ended.pid)))
+    threading.Timer(0.2, os.close, [record]).start()
+    assert open_calls.open_call(private) is None
 
 
 def test_where_no_call_ever_was(world: World) -> None:

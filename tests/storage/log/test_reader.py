@@ -13,7 +13,6 @@ from storage.log.tally import Tally, TallyFolding, draft, filled, lines, numbers
 from verdigris.core.errors import LogDamaged, StorageError
 from verdigris.core.records import Record, Schema
 from verdigris.storage.log import lines as blocks
-from verdigris.storage.log import reader
 from verdigris.storage.log.log import Log
 
 
@@ -33,7 +32,6 @@ def test_any_window_is_that_window_of_all(
     long_log: Log[Tally], start: int, reverse: bool, limit: int | None
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reader, "BLOCK", 600)
         patched.setattr(blocks, "BLOCK", 600)
         everything = list(long_log.records())
         window = list(long_log.records(start=start, reverse=reverse, limit=limit))
@@ -45,7 +43,6 @@ def test_any_window_is_that_window_of_all(
 
 def test_a_late_start_is_found_without_reading_what_is_before_it(long_log: Log[Tally]) -> None:
     with pytest.MonkeyPatch.context() as patched, bytes_read() as read:
-        patched.setattr(reader, "BLOCK", 600)
         patched.setattr(blocks, "BLOCK", 600)
         assert next(long_log.records(start=100)).seq == 100
         late = sum(read)

@@ -1,23 +1,25 @@
-"""The tree that is made from the last one is the tree that git makes."""
+"""The tree that is made from the last one, or from nothing, is the tree that git would make."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.workspaces import classify, workspace_of
+from verdigris.core.paths import CACHES, PathClass
 from verdigris.storage.git import Git
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import index
+from verdigris.storage.snapshots.listing import LARGE_OTHER
 from verdigris.storage.snapshots.workspace import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from support.gitrepo import GitRepo
     from verdigris.storage.snapshots.workspace import Workspace
@@ -38,11 +40,22 @@ def git_starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def by_git(repo: GitRepo) -> str:
-    """With an index of its own, filled anew."""
-    own = find_repository(repo.root)
-    folder = own.private / f"check-{random.random()}"
-    folder.mkdir(parents=True)
-    return index.snapshot(open_store(own).with_index(folder / "index"), folder / "index", classify)
+    """The tree by git's own rules: all that no `.gitignore` excludes, and what has a class in any case."""
+    with tempfile.TemporaryDirectory() as folder:
+        git = open_store(find_repository(repo.root)).with_index(Path(folder, "index"))
+        kept = [path for path in _files(repo.root) if classify(path) is not PathClass.OTHER]
+        without = (f":(exclude,glob)**/{name}/**" for name in (*CACHES, ".venv"))
+        git.run("--no-literal-pathspecs", "add", "--all", "--", ".", *without)
+        if kept:
+            git.run("add", "--force", "--", *kept)
+        large = [path for path in _files(repo.root) if (repo.root / path).lstat().st_size > LARGE_OTHER]
+        git.run("update-index", "--force-remove", "--", *large)
+        return os.fsdecode(git.run("write-tree")).strip()
+
+
+def _files(root: Path) -> list[str]:
+    paths = (path.relative_to(root) for path in root.rglob("*") if path.is_symlink() or path.is_file())
+    return [str(path) for path in paths if ".git" not in path.parts]
 
 
 def first(repo: GitRepo) -> None:
@@ -193,7 +206,7 @@ def put_an_environment(repo: GitRepo) -> None:
         put_an_environment,
     ],
 )
-def test_where_it_is_not_for_us_to_say_the_tree_is_gits(
+def test_also_where_more_changes_than_files_the_tree_is_gits(
     repo: GitRepo, change: Callable[[GitRepo], None]
 ) -> None:
     first(repo)
@@ -260,7 +273,7 @@ def test_another_version_of_us_begins_anew(repo: GitRepo, git_starts: list[str])
     first(repo)
     note = find_repository(repo.root).private / "listing.json"
     repo.write("left-out.md")
-    other = {**json.loads(note.read_text()), "tree": by_git(repo), "format": [2, "0.0.0"]}
+    other = {**json.loads(note.read_text()), "tree": by_git(repo), "format": [3, "0.0.0"]}
     (repo.root / "left-out.md").unlink()
     note.write_text(json.dumps(other))
     git_starts.clear()
@@ -269,7 +282,7 @@ def test_another_version_of_us_begins_anew(repo: GitRepo, git_starts: list[str])
     assert tree == by_git(repo)
 
 
-def test_a_file_that_changes_while_it_is_read_is_left_to_git(
+def test_a_file_that_changes_while_it_is_read_is_read_again(
     repo: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first(repo)

@@ -11,7 +11,8 @@ from verdigris.core.errors import StorageError
 from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.languages.folders import make_folders
 from verdigris.sandbox.folders import clear
-from verdigris.storage.snapshots.scan import LARGE_OTHER, NAMES
+from verdigris.storage.snapshots.listing import LARGE_OTHER
+from verdigris.storage.snapshots.scan import NAMES
 from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 def recorded(workspace: Workspace) -> list[str]:
     """What a snapshot holds now; the same as what one made from nothing would hold."""
     held = [entry.path for entry in workspace.files(workspace.snapshot())]
-    for name in ("index", "tree", "fresh.json", "listing.json"):
-        (workspace._repo.private / name).unlink(missing_ok=True)
+    (workspace._repo.private / "listing.json").unlink()
     anew = Workspace(workspace._repo, workspace._keep)
     assert [entry.path for entry in anew.files(anew.snapshot())] == held
     return held

@@ -222,12 +222,14 @@ def test_a_busy_workspace_names_who_uses_it(
 
 
 def test_a_disk_that_fails_is_a_storage_error(repo: GitRepo, workspace: Workspace) -> None:
-    repo.write(PATH, "a").with_name("link").symlink_to("a.py")  # so that git makes the tree
-    in_the_way = find_repository(repo.root).private / "fresh.json.new"
-    in_the_way.mkdir(parents=True)
-    with pytest.raises(StorageError, match=r"fresh\.json\.new"):
+    repo.write(PATH, "a")
+    objects = open_store(find_repository(repo.root)).git_dir / "objects"
+    shutil.rmtree(objects)
+    objects.write_text("in the way")
+    with pytest.raises(StorageError, match="store"):
         workspace.snapshot()
-    in_the_way.rmdir()
+    objects.unlink()
+    objects.mkdir()
     assert workspace.read(workspace.snapshot(), PATH) == b"a"
 
 

@@ -6,19 +6,15 @@ variables, the room's terms, the project's lock files, and our own code. The res
 files of loaded modules before each run.
 """
 
-# `os` calls on `str` instead of pathlib: this is loaded before a head start.
-# ruff: noqa: PTH105, PTH118, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import _socket
 import os
 
-from verdigris.core.confinement.needs import surroundings
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.room import Room
-from verdigris.storage.log.light import digest
+from verdigris.sandbox.notes import names_in, replace_file
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -59,7 +55,7 @@ def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Len
 
 def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
     """Does what `take` does, but the process may not have arrived in its room yet, or may never arrive."""
-    if not resident.is_allowed() or not borrowed_child.is_possible(terms.way):
+    if not resident.can_serve(terms):
         return None
     folder = _folder(private, argv, cwd)
     try:
@@ -111,19 +107,19 @@ def keep(private: str, program: ResidentProgram, *, places: Iterable[str], decli
     first. Then no resident is started again in this environment.
     """
     terms, argv, cwd = program.terms, program.argv, program.cwd
-    if not resident.is_allowed() or not borrowed_child.is_possible(terms.way):
+    if not resident.can_serve(terms):
         return
     folder = _folder(private, argv, cwd)
     watched = _watched_paths(argv, cwd, terms.root, places)
     key = _key(terms, argv, cwd, watched)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         if declined:
-            _write(os.path.join(folder, DECLINED), os.fsencode(key))
+            replace_file(os.path.join(folder, DECLINED), os.fsencode(key))
         if _is_declined(folder, key):
             resident.end(folder)
             return
-        _write(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
+        replace_file(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
     except OSError:
         return
     resident.ensure(resident.Resident(folder, key, program))
@@ -138,19 +134,12 @@ def _is_declined(folder: str, key: str) -> bool:
 
 
 def _folder(private: str, argv: Sequence[str], cwd: str) -> str:
-    import zlib
-
-    tool = "-".join(argv[2:]) or "usual"
-    return resident.folder_of(private, f"{tool}-{zlib.crc32(os.fsencode(cwd)):08x}")
+    return resident.folder_at(private, "-".join(argv[2:]) or "usual", cwd)
 
 
 def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) -> str:
-    env = surroundings(os.environ, terms.given, home="", tmp="")
-    variables = (f"{name}={text}" for name, text in sorted(env.items()))
     required = (path for folder in dict.fromkeys((terms.root, cwd)) for path in _requirements(folder))
-    stamps = (f"{path} {resident.stamp_of(path)}" for path in (*watched, *required))
-    words = (*terms.words(), *argv, cwd, *variables, "", *stamps)
-    return digest(os.fsencode("\0".join(words)))
+    return resident.key_of(terms, (*argv, cwd), (*watched, *required))
 
 
 def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[str]) -> list[str]:
@@ -164,11 +153,13 @@ def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[st
     reporter = os.path.dirname(bootstrap)
     ours = os.path.join(reporter, "verdigris_reporter")
     for folder in (reporter, ours, os.path.join(ours, "cases"), os.path.join(ours, "resident")):
-        paths += [os.path.join(folder, name) for name in _names(folder) if name.endswith(".py")]
+        paths += [os.path.join(folder, name) for name in sorted(names_in(folder)) if name.endswith(".py")]
     for folder in places:
         paths.append(folder)
         paths += [
-            os.path.join(folder, name) for name in _names(folder) if name.endswith((".pth", ".egg-link"))
+            os.path.join(folder, name)
+            for name in sorted(names_in(folder))
+            if name.endswith((".pth", ".egg-link"))
         ]
     for folder in dict.fromkeys((root, cwd)):
         paths += [os.path.join(folder, name) for name in LOCKS]
@@ -177,22 +168,8 @@ def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[st
 
 def _requirements(folder: str) -> Iterator[str]:
     """Requirement files, by any usual name; a new one counts too."""
-    for name in _names(folder):
+    for name in sorted(names_in(folder)):
         if name.startswith("requirements"):
             path = os.path.join(folder, name)
             yield path
-            yield from (os.path.join(path, inner) for inner in _names(path))
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
-
-
-def _write(path: str, data: bytes) -> None:
-    fresh = f"{path}.{os.getpid()}"
-    with open(fresh, "wb") as file:
-        file.write(data)
-    os.replace(fresh, path)
+            yield from (os.path.join(path, inner) for inner in sorted(names_in(path)))

@@ -10,6 +10,7 @@ import os
 from verdigris.core.errors import VerdigrisError
 from verdigris.execution.children import Started, start
 from verdigris.execution.room import Room, read
+from verdigris.sandbox.notes import replace_file
 
 TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def begin(folder: str, *, warm: bool = False) -> None:
     """Starts the command that the last run in this worktree started; nothing if in doubt."""
     try:
         private = _private(folder)
-        with open(os.path.join(private, NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
+        with open(os.path.join(private, NOTE), "rb") as file:
             words = os.fsdecode(file.read()).split("\0")
         terms, (cwd, *argv) = read(words)
         if warm and (lent := _borrow_child(private, terms, argv, cwd)):
@@ -63,7 +64,7 @@ def begin(folder: str, *, warm: bool = False) -> None:
 
 
 def _borrow_child(private: str, terms: Terms, argv: list[str], cwd: str) -> Early | None:
-    if not os.path.isdir(os.path.join(private, "warm")):  # noqa: PTH112, PTH118 - before pathlib
+    if not os.path.isdir(os.path.join(private, "warm")):
         return None
     from verdigris.execution.resident.forkserver import begin as lend
 
@@ -86,23 +87,21 @@ def cancel() -> None:
 
 
 def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> None:
-    """Notes the command for the next head start. This only saves time, so a write error is ignored."""
+    """Notes the command for the next head start."""
     words = os.fsencode("\0".join((*terms.words(), cwd, *argv)))
     try:
         note = private / NOTE
         if not note.is_file() or note.read_bytes() != words:
-            fresh = private / f"{NOTE}.{os.getpid()}"
-            fresh.write_bytes(words)
-            fresh.replace(note)
+            replace_file(note, words)
     except OSError:
         return
 
 
 def _private(folder: str) -> str:
     """The private folder of the main worktree, found by searching upwards only."""
-    while not os.path.isdir(os.path.join(folder, ".git")):  # noqa: PTH112, PTH118 - before pathlib
-        above = os.path.dirname(folder)  # noqa: PTH120
+    while not os.path.isdir(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
         if above == folder:
             raise FileNotFoundError(folder)
         folder = above
-    return os.path.join(folder, ".git", "tdd", "worktrees", "main")  # noqa: PTH118
+    return os.path.join(folder, ".git", "tdd", "worktrees", "main")

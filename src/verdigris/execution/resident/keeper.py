@@ -4,9 +4,6 @@ It is a process of our own interpreter outside the sandbox. The program itself h
 listens, and none of our files.
 """
 
-# `os` calls instead of pathlib: an interpreter of its own loads this, and must start fast.
-# ruff: noqa: PTH112, PTH116, PTH118, PTH123
-
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # see children.py
@@ -86,7 +83,7 @@ class Keeper:
             if self._is_ours():
                 self.ready = False
                 self._write_note()
-                os.unlink(os.path.join(self.kept["folder"], SOCKET))  # noqa: PTH108 - see above
+                os.unlink(os.path.join(self.kept["folder"], SOCKET))
 
     def _keep_program(self) -> None:
         """Starts the program and serves callers, until it is no longer needed."""
@@ -248,9 +245,9 @@ def _listen(path: str) -> _socket.socket:
     made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
         if os.path.lexists(path):
-            os.unlink(path)  # noqa: PTH108 - see above
+            os.unlink(path)
         made.bind(f"/proc/self/fd/{held}/{name}")
-        os.chmod(path, 0o600)  # noqa: PTH101 - same
+        os.chmod(path, 0o600)
         made.listen(8)
     finally:
         os.close(held)

@@ -24,9 +24,6 @@ A resident ends when it was idle for too long, when the worktree or its own fold
 unmounted, when it uses too much memory, when `stop` is called, or when a caller asks for another key.
 """
 
-# `os` calls on `str` instead of pathlib: this is loaded before a head start.
-# ruff: noqa: PTH103, PTH118, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import fcntl
@@ -34,13 +31,18 @@ import json
 import os
 import sys
 import time
+import zlib
 
+from verdigris.core.confinement.needs import surroundings
+from verdigris.execution.resident.borrowed_child import is_possible
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
+from verdigris.sandbox.notes import names_in, recall, remember
 from verdigris.sandbox.process_table import close_all_but
+from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     from verdigris.execution.room import Terms
@@ -57,7 +59,7 @@ PATIENCE = 2.0
 _KEEP = (
     "import sys; sys.path.append(sys.argv[1]); from verdigris.execution.resident.keeper import main; main()"
 )
-_PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
 class ResidentProgram:
@@ -111,8 +113,31 @@ def is_allowed() -> bool:
     return sys.platform == "linux" and os.environ.get(OFF, "") != "0"
 
 
+def can_serve(terms: Terms) -> bool:
+    """Whether runs with these terms may be made by a resident."""
+    return is_allowed() and is_possible(terms.way)
+
+
 def folder_of(private: str, name: str) -> str:
     return os.path.join(private, FOLDER, name)
+
+
+def folder_at(private: str, tool: str, cwd: str) -> str:
+    """The folder of a tool's resident for the stack in this folder."""
+    return folder_of(private, f"{tool}-{zlib.crc32(os.fsencode(cwd)):08x}")
+
+
+def key_of(
+    terms: Terms, command: Sequence[str], watched: Iterable[str], ignored: Collection[str] = ()
+) -> str:
+    """The key of a resident: a digest of its terms, its command, its variables, and the stamps of files.
+
+    `ignored`: variables that may differ.
+    """
+    env = surroundings(os.environ, terms.given, home="", tmp="")
+    variables = (f"{name}={text}" for name, text in sorted(env.items()) if name not in ignored)
+    stamps = (f"{path} {stamp_of(path)}" for path in watched)
+    return digest(os.fsencode("\0".join((*terms.words(), *command, *variables, "", *stamps))))
 
 
 def connect(folder: str, key: str) -> tuple[MessageLine, int] | None:
@@ -155,20 +180,12 @@ def ensure(resident: Resident) -> None:
 
 def read_note(folder: str) -> dict[str, Any]:
     """Reads what the keeper last wrote about its program: `key`, `ready`."""
-    try:
-        with open(os.path.join(folder, TOLD), encoding="ascii") as file:
-            known = json.loads(file.read())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
+    return recall(os.path.join(folder, TOLD))
 
 
 def running(private: str) -> tuple[str, ...]:
     """The names of a worktree's residents."""
-    try:
-        names = sorted(os.listdir(os.path.join(private, FOLDER)))
-    except OSError:
-        return ()
+    names = sorted(names_in(os.path.join(private, FOLDER)))
     return tuple(name for name in names if is_running(folder_of(private, name)))
 
 
@@ -288,18 +305,12 @@ def _start(kept: bytes, lock: int) -> None:
 def stamp_of(path: str) -> str:
     """A text that changes when the file is changed or replaced; empty if there is no file."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - text
+        status = os.stat(path)
     except OSError:
         return ""
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
 def write_note(folder: str, key: str, *, ready: bool = False) -> None:
-    """Writes the note that callers read. It only saves time, so a write error is ignored."""
-    fresh = os.path.join(folder, f"{TOLD}.{os.getpid()}")
-    try:
-        with open(fresh, "w", encoding="ascii") as file:
-            file.write(json.dumps({"key": key, "ready": ready}))
-        os.replace(fresh, os.path.join(folder, TOLD))  # noqa: PTH105 - see above
-    except OSError:
-        return
+    """Writes the note that callers read."""
+    remember(os.path.join(folder, TOLD), json.dumps({"key": key, "ready": ready}).encode())

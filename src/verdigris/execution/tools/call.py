@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from typing import TYPE_CHECKING
 
 from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.value import replace
@@ -13,11 +12,9 @@ from verdigris.execution.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.test_selection import TestCall, answer_of
 from verdigris.execution.tools.registry import BuildRequest, TestTool, find_tool, tool_of
 from verdigris.execution.tools.runs import Prepared, Ran, RunPlace, run_in_room, take_reports
+from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest, Toolset
 from verdigris.runners.registry import Words, download_advice, fill_command, kind_of, reports
-
-if TYPE_CHECKING:
-    from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest, Toolset
-    from verdigris.sandbox.folders import Folders
+from verdigris.sandbox.folders import Folders
 
 _LEAST = 0.1
 

@@ -1,7 +1,5 @@
 """Cargo on this machine: finds it, and keeps its `target` folder for test runs."""
 
-# Paths are `str`: they go into variables and arguments.
-
 from __future__ import annotations
 
 import json
@@ -10,25 +8,19 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.records import from_json, to_json
+from verdigris.core.settings import Stack
 from verdigris.core.value import replace, value
 from verdigris.execution.room import Layer
-from verdigris.execution.tools.registry import OURS, TestTool, program
+from verdigris.execution.tools.registry import OURS, BuildRequest, Environ, Lent, TestTool, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, empty_folder, run_in_room
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.protocol import Toolset
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.core.settings import Stack
-    from verdigris.execution.tools.registry import BuildRequest, Environ, Lent
-    from verdigris.storage.project import Project
-
+from verdigris.sandbox.notes import replace_file
+from verdigris.storage.project import Project
 
 _HINT = "install Rust (rustup), and have `cargo` on PATH"
 _COMPILERS = ("cargo", "rustc", "rustdoc")
@@ -221,9 +213,7 @@ def read_record(file: Path) -> Built | None:
 
 
 def write_record(file: Path, built: Built) -> None:
-    fresh = file.with_name(f"{file.name}.{os.getpid()}")
-    fresh.write_text(json.dumps(to_json(built)), encoding="ascii")
-    fresh.replace(file)
+    replace_file(file, json.dumps(to_json(built)).encode())
 
 
 TOOLS = {"cargo": Cargo()}

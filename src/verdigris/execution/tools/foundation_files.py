@@ -7,15 +7,11 @@ import re
 import shlex
 import shutil
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from verdigris.core.settings import Stack
-    from verdigris.execution.tools.interpreter import InterpreterPlaces
-
+from verdigris.core.settings import Stack
+from verdigris.execution.tools.interpreter import InterpreterPlaces
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli")
 """The modules of pytest, and of the packages that it needs to start."""
@@ -57,7 +53,7 @@ class _Look:
     def names(self, folder: str) -> list[str]:
         self._record(folder)
         try:
-            return os.listdir(folder)  # noqa: PTH208 - hundreds of names, and only names are wanted
+            return os.listdir(folder)
         except OSError:
             return []
 
@@ -75,7 +71,7 @@ class _Look:
     def lines(self, file: str) -> list[str]:
         self._record(file)
         try:
-            with open(file, encoding="utf-8", errors="surrogateescape") as opened:  # noqa: PTH123 - as above
+            with open(file, encoding="utf-8", errors="surrogateescape") as opened:
                 return [line.strip() for line in opened]
         except OSError:
             return []
@@ -94,7 +90,7 @@ class _Look:
 
 def _stamp(path: str) -> tuple[int, ...] | None:
     try:
-        status = os.stat(path)  # noqa: PTH116 - hundreds of them
+        status = os.stat(path)
     except OSError:
         return None
     return status.st_ctime_ns, status.st_mtime_ns, status.st_ino, status.st_dev, status.st_size
@@ -136,7 +132,7 @@ def _pth_folders(look: _Look, folder: str, names: Iterable[str]) -> Iterator[str
     for name in names:
         if name.endswith(".pth"):
             yield from (
-                os.path.join(folder, line)  # noqa: PTH118 - text in, text out
+                os.path.join(folder, line)
                 for line in look.lines(f"{folder}/{name}")
                 if line and not line.startswith(("#", "import ", "import\t"))
             )
@@ -144,7 +140,7 @@ def _pth_folders(look: _Look, folder: str, names: Iterable[str]) -> Iterator[str
 
 def package_files(module: str) -> Iterator[str]:
     """The file of a module, or all code of a package, whichever exists."""
-    yield from (path for path in (f"{module}.py",) if os.path.isfile(path))  # noqa: PTH113 - text in, text out
+    yield from (path for path in (f"{module}.py",) if os.path.isfile(path))
     yield from _package(_Look(), module, "")
 
 
@@ -199,8 +195,8 @@ def _words(command: str) -> list[str]:
 def _find_program(word: str, folder: str, path: str) -> str | None:
     if "/" not in word:
         return shutil.which(word, path=path)
-    found = os.path.normpath(os.path.join(folder, word))  # noqa: PTH118 - text in, text out
-    return found if os.path.isfile(found) and os.access(found, os.X_OK) else None  # noqa: PTH113 - same
+    found = os.path.normpath(os.path.join(folder, word))
+    return found if os.path.isfile(found) and os.access(found, os.X_OK) else None
 
 
 def _started_modules(program: Path) -> Iterator[str]:

@@ -1,28 +1,21 @@
 """Go on this machine: finds it, and keeps its build cache for test runs."""
 
-# Paths are `str`: they go into variables and arguments.
-# ruff: noqa: PTH112
-
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from verdigris.execution.tools.registry import OURS, TestTool, program
+from verdigris.core.settings import Stack
+from verdigris.execution.tools.registry import OURS, BuildRequest, Environ, Lent, TestTool, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, run_in_room
 from verdigris.runners.go import GoRunner
 from verdigris.runners.protocol import Toolset
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.core.settings import Stack
-    from verdigris.execution.tools.registry import BuildRequest, Environ, Lent
-    from verdigris.storage.project import Project
-
+from verdigris.sandbox.notes import recall
+from verdigris.storage.project import Project
 
 CACHE = "GOCACHE"
 _HINT = "install Go, and have `go` on PATH"
@@ -63,7 +56,7 @@ class Go(TestTool):
         cache.mkdir(exist_ok=True)
         tree = project.workspace.snapshot() if place.layer is None else place.layer.wanted
         record, key = folder / "filled.json", _key(runner, build, tree)
-        known, whose = _read_record(record), f"{project.repo.worktree}:{build.stack.root}"
+        known, whose = recall(record), f"{project.repo.worktree}:{build.stack.root}"
         to_run = place.with_shadowed(str(cache), spare)
         if _is_enough(project, known.get(whose), key, tree):
             return Prepared(to_run)
@@ -86,7 +79,7 @@ def _key(runner: GoRunner, build: BuildRequest, tree: str) -> list[str]:
     paths = [os.path.normpath(f"{folder}/{name}") for folder in {build.stack.root, "."} for name in _MODULES]
     texts = project.workspace.read_many(tree, sorted(set(paths))).values()
     said = [(data or b"").decode("utf-8", "replace") for data in texts]
-    status = os.stat(runner.go)  # noqa: PTH116 - by its text
+    status = os.stat(runner.go)
     return [runner.go, str(status.st_mtime_ns), *build.request.extra, *said, *project.settings.room_env]
 
 
@@ -95,14 +88,6 @@ def _is_enough(project: Project, known: Any, key: list[str], tree: str) -> bool:
         return False
     changed = project.workspace.changes(known[1], tree) if known[1] != tree else ()
     return sum(change.path.endswith(".go") for change in changed) <= _MANY
-
-
-def _read_record(record: Path) -> dict[str, Any]:
-    try:
-        known = json.loads(record.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
 
 
 def _caches(environ: Environ) -> str:

@@ -12,6 +12,7 @@ from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.records import from_json
 from verdigris.core.value import value
 from verdigris.execution.process import Command, Finished, run
+from verdigris.sandbox.notes import recall, remember
 
 How = Literal["configured", "project", "VIRTUAL_ENV", "PATH"]
 
@@ -149,7 +150,7 @@ class _InterpreterFacts:
 
     def has(self, package: str) -> bool:
         folders = self.places.packages if self.places else ()
-        return not package or any(os.path.isdir(f"{folder}/{package}") for folder in folders)  # noqa: PTH112 - quick
+        return not package or any(os.path.isdir(f"{folder}/{package}") for folder in folders)
 
 
 @value
@@ -196,22 +197,12 @@ class _InterpreterQuery:
             return run(Command(argv, path.parent, self.env, confine=confine), timeout=_PROBE_SECONDS)
 
     def _read(self) -> dict[str, str]:
-        try:
-            known = json.loads(self.cache.read_bytes()) if self.cache else {}
-        except (OSError, ValueError):
-            return {}
-        return {k: v for k, v in known.items() if isinstance(v, str)} if isinstance(known, dict) else {}
+        known = recall(self.cache) if self.cache else {}
+        return {key: text for key, text in known.items() if isinstance(text, str)}
 
     def _write(self, known: dict[str, str]) -> None:
-        """Writes the cache. It only saves time, so a write error is ignored."""
-        if self.cache is None:
-            return
-        fresh = self.cache.with_name(f"{self.cache.name}.{os.getpid()}")
-        try:
-            fresh.write_text(json.dumps(known), encoding="ascii")
-            fresh.replace(self.cache)
-        except OSError:
-            return
+        if self.cache is not None:
+            remember(self.cache, json.dumps(known).encode())
 
 
 def _places(told: str) -> InterpreterPlaces | None:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.settings import JUnit, Stack
 from verdigris.core.value import replace
-from verdigris.execution.tools.registry import TestTool, path_in, program
+from verdigris.execution.tools.registry import Environ, Lent, TestTool, path_in, program
 from verdigris.runners.junit import PRESETS, JUnitRunner, JUnitTool
 from verdigris.runners.protocol import Toolset
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from verdigris.execution.tools.registry import Environ, Lent
 
 _LOCAL = {"mvn": "./mvnw", "gradle": "./gradlew", "phpunit": "vendor/bin/phpunit", "rspec": "bin/rspec"}
 """Programs that a project may contain itself."""

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from verdigris.core.settings import Stack
 from verdigris.core.value import replace, value
 from verdigris.execution.tools.node_packages import (
     MODULES,
@@ -20,8 +21,11 @@ from verdigris.execution.tools.node_packages import (
 )
 from verdigris.execution.tools.registry import (
     OURS,
+    Environ,
+    Lent,
     TestTool,
     ToolCheck,
+    Version,
     check_program,
     home_of,
     name_in,
@@ -30,18 +34,12 @@ from verdigris.execution.tools.registry import (
     version,
     write_version,
 )
+from verdigris.execution.tools.runs import Ran, RunPlace
 from verdigris.runners.node import JEST, VITEST, Jest, NodeTest, Vitest
 from verdigris.runners.protocol import Runner, RunnerCall, Toolset
 from verdigris.runners.registry import kind_of
 from verdigris.runners.reporter import node_watch
 from verdigris.runners.reporter.node_watch import REPORT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from verdigris.core.settings import Stack
-    from verdigris.execution.tools.registry import Environ, Lent, Version
-    from verdigris.execution.tools.runs import Ran, RunPlace
 
 NODE = "install Node.js, and have `node` on PATH"
 _INSTALLED = frozenset({".bin", ".pnpm", ".store", ".package-lock.json", ".modules.yaml", ".yarn-integrity"})
@@ -66,7 +64,7 @@ class NodeTestTool(TestTool):
     def kept_paths(self, stack: Stack, root: Path) -> Iterator[str]:
         for folder in dict.fromkeys((path_in(stack, MODULES), MODULES)):
             try:
-                names = os.listdir(root / folder)  # noqa: PTH208 - only names are wanted
+                names = os.listdir(root / folder)
             except OSError:
                 continue
             yield from (f"{folder}/{n}" for n in names if n.startswith(".") and n not in _INSTALLED)

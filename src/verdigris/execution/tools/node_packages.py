@@ -6,19 +6,16 @@ import json
 import os
 import re
 import shlex
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.paths import Entry, PathClass
+from verdigris.execution.tools.registry import Lent
 from verdigris.languages.folders import walk_tree
 from verdigris.languages.registry import language_for, language_named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from verdigris.execution.tools.registry import Lent
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 MODULES = "node_modules"
 _CODE = (".js", ".cjs", ".mjs", ".json", ".node", ".wasm")
@@ -39,7 +36,7 @@ def package_file(package: str, script: str, home: Path, root: Path, lent: Lent =
 
     `lent`: folders that a run sees at paths below the root, instead of what lies there.
     """
-    for folder in _folders_above(home, root):
+    for folder in folders_above(home, root):
         found = folder / script
         if real_place(found, root, lent).is_file():
             return found
@@ -55,14 +52,14 @@ def real_place(path: Path, root: Path, lent: Lent) -> Path:
 
 
 def _missing_package(package: str, home: Path, root: Path) -> ToolMissing:
-    for folder in _folders_above(home, root):
+    for folder in folders_above(home, root):
         if (folder / ".pnp.cjs").is_file() or (folder / ".pnp.js").is_file():
             return ToolMissing(
                 f"{package} is not in node_modules: Yarn keeps packages in archives here (Plug'n'Play)",
                 hint="`yarn config set nodeLinker node-modules && yarn install`",
             )
     where = "" if home == root else f" of {home.relative_to(root)}"
-    if any((folder / "node_modules").is_dir() for folder in _folders_above(home, root)):
+    if any((folder / "node_modules").is_dir() for folder in folders_above(home, root)):
         return ToolMissing(
             f"{package} is not installed in node_modules{where}", hint=_add_command(package, home, root)
         )
@@ -79,7 +76,7 @@ def install_command(home: Path, root: Path) -> str:
 
 
 def _installation(home: Path, root: Path) -> tuple[Path, str]:
-    locks = ((folder, lock) for folder in _folders_above(home, root) for lock in _INSTALL)
+    locks = ((folder, lock) for folder in folders_above(home, root) for lock in _INSTALL)
     found = next(((folder, lock) for folder, lock in locks if (folder / lock).is_file()), None)
     return (home, "npm install") if found is None else (found[0], _INSTALL[found[1]])
 
@@ -91,7 +88,7 @@ def _add_command(package: str, home: Path, root: Path) -> str:
     return f"`{command}`; where it is no dependency yet, `{tool} {verb} -D {package}`"
 
 
-def _folders_above(home: Path, root: Path) -> Iterator[Path]:
+def folders_above(home: Path, root: Path) -> Iterator[Path]:
     """The folders from the stack's up to the worktree's root."""
     yield home
     for folder in home.parents:
@@ -131,11 +128,11 @@ def find_package(name: str, package: str, root: str) -> str | None:
     folder = package
     while True:
         beside = folder if folder.endswith(f"/{MODULES}") else f"{folder}/{MODULES}"
-        if os.path.isdir(f"{beside}/{name}"):  # noqa: PTH112 - thousands of them
+        if os.path.isdir(f"{beside}/{name}"):
             return os.path.realpath(f"{beside}/{name}")
         if folder in {root, "/"}:
             return None
-        folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+        folder = os.path.dirname(folder)
 
 
 def package_code(top: str) -> Iterator[str]:

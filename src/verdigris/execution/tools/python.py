@@ -6,14 +6,18 @@ import json
 import os
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.settings import Stack
 from verdigris.execution.process import Command, run
 from verdigris.execution.tools.interpreter import Interpreter, find_interpreter
 from verdigris.execution.tools.registry import (
     SECONDS,
+    Environ,
+    Lent,
     TestTool,
     ToolCheck,
     failed_check,
@@ -28,14 +32,8 @@ from verdigris.runners.protocol import Toolset
 from verdigris.runners.python import PYTHON_TOOLS, PythonRunner
 from verdigris.runners.registry import kind_of
 from verdigris.sandbox.child import confine_query, environment_of
+from verdigris.storage.project import Project
 from verdigris.storage.repository import sandbox_note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.core.settings import Stack
-    from verdigris.execution.tools.registry import Environ, Lent
-    from verdigris.storage.project import Project
 
 _PLUGINS = """
 import json

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.report import Status, TestReport
 from verdigris.core.value import replace, value
+from verdigris.execution.children import Started
 from verdigris.execution.process import Command, run
 from verdigris.execution.resident import headstart
+from verdigris.execution.room import Room
 from verdigris.execution.rooms import attempt_confined, bare_room, room, terms_of, traces_of
 from verdigris.execution.test_selection import TestCall, answer_of
 from verdigris.execution.tools.interpreter import find_interpreter
+from verdigris.runners.protocol import Progress, RunnerCall
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
 from verdigris.runners.python.report import read_line
 from verdigris.runners.registry import fill_command
 from verdigris.sandbox.child import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from verdigris.execution.children import Started
-    from verdigris.execution.room import Room
-    from verdigris.runners.protocol import Progress, RunnerCall
-    from verdigris.sandbox.folders import Folders
-    from verdigris.storage.project import Project
+from verdigris.sandbox.folders import Folders
+from verdigris.storage.project import Project
 
 LATE = 4
 """How many messages at the end of a run are searched for those about the run itself."""

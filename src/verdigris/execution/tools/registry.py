@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,16 +24,13 @@ from verdigris.sandbox.child import confine_query
 from verdigris.storage.repository import sandbox_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from verdigris.core.settings import Stack
     from verdigris.runners.protocol import FindTool, RunnerCall, RunnerKind, TestRequest, Toolset
 
-    Environ = Mapping[str, str]
-    Lent = tuple[tuple[str, str], ...]
-    Version = tuple[int, ...]
 
-
+Environ = Mapping[str, str]
+Lent = tuple[tuple[str, str], ...]
+Version = tuple[int, ...]
 REPORTER = str(reporter.__file__)
 """A file in the folder of the programs that run inside the user's tools."""
 OURS = (sys.executable, f"{sys.prefix}/.", f"{sys.base_prefix}/.", REPORTER)

@@ -6,23 +6,18 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, replace, value
 from verdigris.execution.process import MOST_CHANNEL, Command, Finished, run
+from verdigris.execution.room import Layer, Room
 from verdigris.execution.rooms import RoomEquipment, RoomTraces, attempt_confined, bare_room, room, traces_of
+from verdigris.runners.protocol import RunnerCall
 from verdigris.sandbox.child import refusal
 from verdigris.sandbox.folders import clear
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from verdigris.execution.room import Layer, Room
-    from verdigris.runners.protocol import RunnerCall
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 
 @value

@@ -10,28 +10,23 @@ from __future__ import annotations
 import os
 import sys
 import time
-import zlib
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from verdigris.core.confinement.needs import surroundings
 from verdigris.core.value import replace, value
 from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident
+from verdigris.execution.room import Room, Terms
 from verdigris.execution.rooms import room, terms_of, traces_of
+from verdigris.execution.tools.node_packages import MODULES, folders_above
 from verdigris.execution.tools.runs import Ran, RunPlace
 from verdigris.runners.node.report import REPORT
+from verdigris.runners.protocol import RunnerCall
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.child import Confining
 from verdigris.sandbox.folders import outside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.execution.room import Room, Terms
-    from verdigris.runners.protocol import RunnerCall
 
 _REPORTER = Path(sys.modules["verdigris.runners"].__path__[0]) / "reporter"
 _START = (
@@ -66,15 +61,12 @@ def run_in_resident(
     hangs.
     """
     terms = terms_of(place.project)
-    if (
-        place.layer is not None
-        or place.bare
-        or not resident.is_allowed()
-        or not borrowed_child.is_possible(terms.way)
-    ):
+    if place.layer is not None or place.bare or not resident.can_serve(terms):
         return None
-    folder = _folder(place, call)
-    key = _key(terms, call)
+    folder = resident.folder_at(str(place.project.repo.private), "vitest", call.cwd)
+    key = resident.key_of(
+        terms, (*call.argv[:2], call.cwd), _watched_paths(call, terms.root), ignored=_EACH_RUNS
+    )
     found = _connect(folder, key)
     if found is None:
         resident.ensure(_resident(folder, key, terms, call))
@@ -196,27 +188,14 @@ def _resident(folder: str, key: str, terms: Terms, call: RunnerCall) -> resident
     return resident.Resident(folder, key, program, greeting=greeting, live=packages)
 
 
-def _folder(place: RunPlace, call: RunnerCall) -> str:
-    name = f"vitest-{zlib.crc32(os.fsencode(call.cwd)):08x}"
-    return resident.folder_of(str(place.project.repo.private), name)
-
-
-def _key(terms: Terms, call: RunnerCall) -> str:
-    env = surroundings(os.environ, terms.given, home="", tmp="")
-    variables = (f"{name}={text}" for name, text in sorted(env.items()) if name not in _EACH_RUNS)
-    stamps = (f"{path} {resident.stamp_of(path)}" for path in _watched_paths(call, terms.root))
-    words = (*terms.words(), *call.argv[:2], call.cwd, *variables, "", *stamps)
-    return sha256(os.fsencode("\0".join(words))).hexdigest()
-
-
 def _watched_paths(call: RunnerCall, root: str) -> Iterator[str]:
     for program in call.argv[:2]:
         yield from (program, os.path.realpath(program))
     package = _REPORTER / "verdigris_reporter"
     for ours in (package, package / "resident", _RESIDENT.parent):
         yield from map(str, sorted(ours.iterdir()))
-    for folder in _folders_above(call.cwd, root):
-        names = sorted(os.listdir(folder))  # noqa: PTH208 - text
+    for folder in folders_above(Path(call.cwd), Path(root)):
+        names = sorted(os.listdir(folder))
         yield from (f"{folder}/{n}" for n in names if any(fnmatchcase(n, glob) for glob in _WATCHED))
     for packages in _packages(call.cwd, root):
         yield packages
@@ -224,13 +203,6 @@ def _watched_paths(call: RunnerCall, root: str) -> Iterator[str]:
 
 
 def _packages(cwd: str, root: str) -> Iterator[str]:
-    for folder in _folders_above(cwd, root):
-        if os.path.isdir(f"{folder}/node_modules"):  # noqa: PTH112 - text
-            yield f"{folder}/node_modules"
-
-
-def _folders_above(folder: str, root: str) -> Iterator[str]:
-    """The folders from the stack's up to the worktree's root."""
-    yield folder
-    if folder != root and folder.startswith(root):
-        yield from _folders_above(os.path.dirname(folder), root)  # noqa: PTH120 - text
+    for folder in folders_above(Path(cwd), Path(root)):
+        if (folder / MODULES).is_dir():
+            yield f"{folder}/{MODULES}"

@@ -6,14 +6,13 @@ found whatever they do, and none of them can pretend to be gone; and whoever com
 which all that served it were killed.
 """
 
-# `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH102, PTH103, PTH104, PTH106, PTH108, PTH119, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import fcntl
 import marshal
 import os
+
+from verdigris.sandbox.notes import names_in
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -261,10 +260,7 @@ def is_any_call(private: str) -> bool:
 
 
 def names(private: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder_of(private)) if name.isdigit()]
-    except OSError:
-        return []
+    return [name for name in names_in(folder_of(private)) if name.isdigit()]
 
 
 def read_all(private: str) -> list[CallRecord]:

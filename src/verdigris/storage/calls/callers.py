@@ -1,8 +1,5 @@
 """Notes which agents are at work in a worktree, which file each writes, and who is about to run a command."""
 
-# `os` calls on `str` instead of pathlib: the gate's hooks load this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH110, PTH116, PTH123, PTH208
-
 from __future__ import annotations
 
 import os
@@ -26,37 +23,48 @@ LONGEST_EDIT = 600.0
 
 def note_edit(private: str, context: str, path: str) -> None:
     """Notes that a file tool is about to write a path; an agent writes one file at a time."""
-    os.makedirs(f"{private}/{EDITS}", mode=0o700, exist_ok=True)
-    with open(_edit_of(private, context), "wb") as record:
-        record.write(os.fsencode(f"{context}\0{path}"))
+    _note(private, EDITS, context, f"{context}\0{path}")
 
 
 def end_edit(private: str, context: str) -> None:
-    remove(_edit_of(private, context))
+    remove(_note_of(private, EDITS, context))
 
 
 def open_edits(private: str, context: str) -> dict[str, str]:
     """Path → the other agent whose file tool is about to write it."""
     found = {}
-    with suppress(FileNotFoundError):
-        for name in os.listdir(f"{private}/{EDITS}"):
-            with suppress(FileNotFoundError):
-                record = f"{private}/{EDITS}/{name}"
-                by, _, path = os.fsdecode(content(record)).partition("\0")
-                if not _is_recent(record):
-                    remove(record)
-                elif by != context:
-                    found[path] = by
+    for record, by, path in _notes(private, EDITS):
+        if not _is_recent(record):
+            remove(record)
+        elif by != context:
+            found[path] = by
     return found
 
 
 def _is_recent(record: str) -> bool:
     """Whether it was written lately; what lies ahead was written before the clock was put back."""
-    return abs(time.time() - os.stat(record).st_mtime) < LONGEST_EDIT
+    with suppress(FileNotFoundError):
+        return abs(time.time() - os.stat(record).st_mtime) < LONGEST_EDIT
+    return False
 
 
-def _edit_of(private: str, context: str) -> str:
-    return f"{private}/{EDITS}/{digest(context.encode(errors='surrogatepass'))}"
+def _note(private: str, kind: str, whose: str, text: str) -> None:
+    os.makedirs(f"{private}/{kind}", mode=0o700, exist_ok=True)
+    with open(_note_of(private, kind, whose), "wb") as record:
+        record.write(os.fsencode(text))
+
+
+def _note_of(private: str, kind: str, whose: str) -> str:
+    return f"{private}/{kind}/{digest(whose.encode(errors='surrogatepass'))}"
+
+
+def _notes(private: str, kind: str) -> Iterator[tuple[str, str, str]]:
+    """The notes of a kind: the file, and both parts of its text. One may go meanwhile."""
+    for name in _names(f"{private}/{kind}"):
+        record = f"{private}/{kind}/{name}"
+        with suppress(FileNotFoundError):
+            first, _, second = os.fsdecode(content(record)).partition("\0")
+            yield record, first, second
 
 
 UNKNOWN = "unknown"
@@ -105,8 +113,12 @@ def forget_old_callers(private: str, now: float) -> None:
 
 
 def _names_of_calls(private: str) -> list[str]:
+    return _names(f"{private}/{CALLERS}")
+
+
+def _names(folder: str) -> list[str]:
     try:
-        return os.listdir(f"{private}/{CALLERS}")
+        return os.listdir(folder)
     except FileNotFoundError:
         return []
 
@@ -126,37 +138,23 @@ WORKING = "working"
 
 def note_session(private: str, session: str, process: str) -> None:
     """Notes that a session has work to do. `process`: the client's number; empty if it is not known."""
-    os.makedirs(f"{private}/{WORKING}", mode=0o700, exist_ok=True)
-    with open(_session_of(private, session), "wb") as record:
-        record.write(os.fsencode(f"{process}\0{session}"))
+    _note(private, WORKING, session, f"{process}\0{session}")
 
 
 def end_session(private: str, session: str) -> None:
-    remove(_session_of(private, session))
+    remove(_note_of(private, WORKING, session))
 
 
 def are_clients_gone(private: str) -> bool:
     """Whether sessions had work to do, and none of their clients lives: no call of theirs is open either."""
-    try:
-        noted = os.listdir(f"{private}/{WORKING}")
-    except FileNotFoundError:
-        return False
-    return bool(noted) and not any(_working_sessions(private))
+    return bool(_names(f"{private}/{WORKING}")) and not any(_working_sessions(private))
 
 
 def _working_sessions(private: str) -> Iterator[str]:
     """A client that was killed reports no stop: its process is gone."""
-    with suppress(FileNotFoundError):
-        for name in os.listdir(f"{private}/{WORKING}"):
-            record = f"{private}/{WORKING}/{name}"
-            with suppress(FileNotFoundError):
-                process, _, session = os.fsdecode(content(record)).partition("\0")
-                if os.path.exists(f"/proc/{process}") if process else _is_recent(record):
-                    yield session
-
-
-def _session_of(private: str, session: str) -> str:
-    return f"{private}/{WORKING}/{digest(session.encode(errors='surrogatepass'))}"
+    for record, process, session in _notes(private, WORKING):
+        if os.path.exists(f"/proc/{process}") if process else _is_recent(record):
+            yield session
 
 
 def caller(private: str, session: str, line: str) -> str:

@@ -3,13 +3,11 @@
 What the folder had is written down before the call, so that anybody can do it.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH101, PTH108, PTH112, PTH115, PTH118, PTH119, PTH120, PTH123, PTH208
-
 from __future__ import annotations
 
 import os
 
+from verdigris.sandbox.notes import names_in
 from verdigris.storage.calls.git_history import read_history, undo_changes
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -151,11 +149,11 @@ class GitFolder:
         )
 
     def _indexes(self) -> list[str]:
-        try:
-            names = os.listdir(self.own)
-        except OSError:
-            return []
-        return [f"{self.own}/{name}" for name in names if name == "index" or name.startswith(_SHARED_INDEX)]
+        return [
+            f"{self.own}/{name}"
+            for name in names_in(self.own)
+            if name == "index" or name.startswith(_SHARED_INDEX)
+        ]
 
     def _git(self, *arguments: str) -> bytes:
         import subprocess

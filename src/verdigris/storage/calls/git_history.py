@@ -4,12 +4,11 @@ Replacement refs show other contents in place of an object, grafts give a commit
 `shallow` gives it none. What a call added of them is undone.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH108, PTH112, PTH123, PTH208
-
 from __future__ import annotations
 
 import os
+
+from verdigris.sandbox.notes import names_in
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -36,7 +35,8 @@ def read_history(common: str, ask: Ask) -> dict[str, bytes | None]:
     pairs = (line.split(b" ", 1) for line in lines if b" refs/replace/" in line)
     found |= {os.fsdecode(name): commit for commit, name in pairs}
     found |= {
-        f"{REPLACES}{name}": _content(f"{common}/{REPLACES}{name}") for name in _names(f"{common}/{REPLACES}")
+        f"{REPLACES}{name}": _content(f"{common}/{REPLACES}{name}")
+        for name in names_in(f"{common}/{REPLACES}")
     }
     return found
 
@@ -92,10 +92,3 @@ def _content(path: str) -> bytes | None:
             return file.read()
     except OSError:
         return None
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []

@@ -3,8 +3,6 @@
 They are stopped before the gate decides, and let go by whoever comes next, after two seconds at the latest.
 """
 
-# ruff: noqa: PTH104, PTH108, PTH123 - as in storage/calls/open_calls.py
-
 from __future__ import annotations
 
 import os
@@ -66,9 +64,10 @@ def _let_go_later(private: str, token: str) -> int:
 
 
 def _wait_and_let_go(private: str, token: str) -> NoReturn:
+    from verdigris.sandbox.process_table import detach
+
     try:
-        os.setsid()
-        os.closerange(0, 256)
+        detach(set())
         time.sleep(LONGEST)
         let_go(private, token)
     finally:
@@ -109,11 +108,10 @@ def _began(pid: int, *, stopped: bool = False) -> str:
     """When a process began, which tells it from a later one of its number. Empty if it is gone, no process of
     a call (it could gain rights), or stopped already.
     """
+    from verdigris.sandbox.processes import is_bound, stat_fields
+
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        with open(f"/proc/{pid}/status", "rb") as file:
-            confined = b"\nNoNewPrivs:\t1\n" in file.read()
+        fields, confined = stat_fields(pid), is_bound(pid)
     except OSError:
         return ""
     return fields[19].decode() if confined and (stopped or fields[0] not in _STOPPED) else ""

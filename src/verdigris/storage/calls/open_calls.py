@@ -1,14 +1,13 @@
 """Tells which calls of agents are open and whose they are, and whether processes outlived a shell call."""
 
-# `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH119
-
 from __future__ import annotations
 
 import os
+import time
 from itertools import pairwise
 
 from verdigris.storage.calls.call_records import (
+    CallRecord,
     finish,
     living,
     names,
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
 
 LINE = 100
+PATIENCE = 3.0
+"""Seconds in which the guard finishes a call whose own process was killed."""
 
 
 def refusal(private: str) -> Deny | None:
@@ -40,8 +41,28 @@ def refusal(private: str) -> Deny | None:
 
 
 def open_call(private: str) -> str | None:
-    """The command of a call that is open now."""
-    return next((record.command for record in read_all(private) if record.is_locked), None)
+    """The command of a call that is open now; one that was killed is waited for while it is finished."""
+    return next((record.command for record in read_all(private) if _is_open(record)), None)
+
+
+def _is_open(record: CallRecord) -> bool:
+    ends = time.monotonic() + PATIENCE
+    while record.is_locked:
+        if _runs(os.path.basename(record.path)) or time.monotonic() > ends:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _runs(pid: str) -> bool:
+    """Whether the process that serves the call runs; not one that has ended and waits for its parent."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return not file.read().rpartition(b") ")[2].startswith(b"Z")
+    except FileNotFoundError:
+        return not os.path.isdir("/proc/self")  # a system that tells nothing of processes
+    except OSError:
+        return True
 
 
 def in_words(command: str) -> str:

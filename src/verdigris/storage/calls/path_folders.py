@@ -2,9 +2,6 @@
 takes the place of one that a person has elsewhere.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH104, PTH108, PTH112, PTH115, PTH118, PTH119, PTH123, PTH211
-
 from __future__ import annotations
 
 import os

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import ConfigError, NotConfigured
 from verdigris.core.settings import DriverSettings, MachineSettings, Settings, keys_of
 from verdigris.core.value import value
-from verdigris.storage.config.drivers import SECTION, find_sections, key_names, section_settings
+from verdigris.storage.config.drivers import (
+    SECTION,
+    AnySection,
+    DriverSection,
+    Kind,
+    find_sections,
+    key_names,
+    section_settings,
+)
 from verdigris.storage.config.file import NAME, At, parse
 from verdigris.storage.config.keys import check_known, fields_given, move_old_keys
 from verdigris.storage.config.stacks import read_stacks
 from verdigris.storage.config.template import render
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from verdigris.storage.config.drivers import AnySection, DriverSection, Kind
 
 __all__ = ["Loaded", "decode", "load", "load_driver", "load_drivers", "load_machine", "render"]
 

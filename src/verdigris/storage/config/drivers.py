@@ -7,7 +7,8 @@ module is listed in `SECTIONS`, or is an entry point of another package. Nothing
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from verdigris.core.roles import names_of
 from verdigris.core.settings import (
@@ -21,13 +22,8 @@ from verdigris.core.settings import (
 )
 from verdigris.core.value import value
 from verdigris.seams import Seam
+from verdigris.storage.config.file import At
 from verdigris.storage.config.keys import check_known, expect, fields_given, no_secret, read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from verdigris.storage.config.file import At
-
 
 SECTIONS = Seam(
     "verdigris.drivers",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import NotARepository
 from verdigris.core.languages import facts_named, known_languages, runners_of, suffixes_of
@@ -14,15 +15,10 @@ from verdigris.core.value import replace
 from verdigris.languages.folders import text_in, walk
 from verdigris.languages.registry import language_named, reader_of
 from verdigris.runners.registry import is_known, kind_of, runs
+from verdigris.storage.config.file import At
 from verdigris.storage.config.keys import expect, read
 from verdigris.storage.git import null_split, users_git
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.storage.config.file import At
-
 
 _TOLD_BY = ("path", "line", "message")
 """Groups that `junit.build_error` must have."""

@@ -1,8 +1,5 @@
 """The log's files on disk: locks them, and changes them so that a failure leaves them as they were."""
 
-# `os` calls on `str` instead of pathlib: hooks load this.
-# ruff: noqa: PTH103, PTH105, PTH108, PTH116, PTH118
-
 from __future__ import annotations
 
 import errno

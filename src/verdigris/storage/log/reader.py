@@ -13,7 +13,6 @@ from verdigris.core.value import value
 from verdigris.storage.log.files import LogFiles, storage_errors
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import (
-    BLOCK,
     EMPTY,
     Link,
     LogHead,
@@ -50,17 +49,14 @@ def records(files: LogFiles, schema: Schema, *, start: int, reverse: bool) -> It
 
 
 def _read_forward(log: int, head: LogHead, start: int) -> Iterator[Record]:
-    offset = _near(log, head, start)
-    lines = lines_forward(log, offset, head.size)
-    seq, prev = 0, GENESIS
-    if offset:
-        first = read(next(lines))
-        seq, prev = first.record.seq, first.hash
-    for link in follow(lines, seq, prev):
-        seq, prev = link.record.seq, link.hash
-        if seq >= start:
-            yield link.record
-    if prev != head.hash:
+    if start > 1:  # the end of the log is read from its last event, which the head proves
+        yield from reversed(list(_read_backward(log, head, start)))
+        return
+    seen = GENESIS
+    for link in follow(lines_forward(log, 0, head.size), 0, GENESIS):
+        seen = link.hash
+        yield link.record
+    if seen != head.hash:
         raise damage(head.seq, "it is not the one that the head record names")
 
 
@@ -104,25 +100,6 @@ def _fold_on(
     if seen != head.hash:
         raise damage(head.seq, "it is not the one that the head record names")
     return ReadPart(part.file, head, folded)
-
-
-def _near(log: int, head: LogHead, start: int) -> int:
-    """The offset of a line not far before event `start`; 0 if there is none."""
-    low, high = 0, head.size
-    while high - low > BLOCK:
-        middle = (low + high) // 2
-        lines = lines_forward(log, middle, high)
-        next(lines, None)
-        line = next(lines, None)
-        try:
-            before = line is not None and line.whole and read(line).record.seq < start
-        except ValueError as error:
-            raise damage(None, f"the line at byte {middle} or after it cannot be read") from error
-        if line is not None and before:
-            low = line.offset
-        else:
-            high = middle
-    return low
 
 
 def _read_backward(log: int, head: LogHead, start: int) -> Iterator[Record]:

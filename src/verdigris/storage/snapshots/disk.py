@@ -107,7 +107,7 @@ def _walk(top: int, path: str) -> Iterator[tuple[str, list[str]]]:
         here = waiting.pop()
         try:
             with parent(top, f"{here}/") as (at, _):
-                names = os.listdir(at)  # noqa: PTH208 - a descriptor
+                names = os.listdir(at)
                 folders = {name for name in names if _is_folder(at, name)}
         except (FileNotFoundError, Blocked):
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import time
@@ -15,8 +14,7 @@ from verdigris.core.value import field, value
 from verdigris.storage.git import null_split, users_git, with_conversion
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, read_plain
-from verdigris.storage.snapshots.index import clear
-from verdigris.storage.snapshots.objects import Elsewhere, Objects
+from verdigris.storage.snapshots.objects import Elsewhere, Objects, name_of
 from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
@@ -144,7 +142,7 @@ def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change,
     if old == new:
         return ()
     width = len(old or new or "")
-    sides = [side if side and _exists(git, side) else _empty_tree(width) for side in (old, new)]
+    sides = [side if side and _exists(git, side) else name_of(b"tree", b"", width) for side in (old, new)]
     return tuple(c for c in Trees(git).changes(*sides) if GITLINK not in {c.old_mode, c.new_mode})
 
 
@@ -199,13 +197,6 @@ def _exists(git: Git, commit: str) -> bool:
         return git.call("cat-file", "-e", f"{commit}^{{tree}}").code == 0
 
 
-def _empty_tree(width: int) -> str:
-    algorithm = (
-        hashlib.sha1 if width == hashlib.sha1(usedforsecurity=False).digest_size * 2 else hashlib.sha256
-    )
-    return algorithm(b"tree 0\0", usedforsecurity=False).hexdigest()
-
-
 def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
     """The paths that the user's own git, with its conversions, reports as unchanged.
 
@@ -219,8 +210,7 @@ def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
     repo.private.mkdir(parents=True, exist_ok=True)
     with hold_lock(repo.lock("workspace"), wait=LOCK_WAIT) as held:
         own_index = repo.private / "moves-index"
-        indexed = git.with_index(own_index, held)
-        clear(own_index)
+        indexed = git.with_draft_index(own_index, held)
         own_index.unlink(missing_ok=True)  # git takes one that is not there for an empty one
         indexed.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(present.values())))
         with with_conversion(indexed, repo) as asked:

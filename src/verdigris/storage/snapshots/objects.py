@@ -8,7 +8,9 @@ raised: then the caller asks git.
 from __future__ import annotations
 
 import os
+import re
 import zlib
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Self
 
 from verdigris.core.errors import REPAIR, StorageError
@@ -26,10 +28,6 @@ if TYPE_CHECKING:
 
     Parts = dict[str, tuple[str, str]]
     """The entries of a folder in git's order: the mode and object name of each."""
-
-# `os` calls on `str`, since names may contain any bytes:
-# ruff: noqa: PTH101, PTH103, PTH105, PTH110, PTH123
-
 
 try:
     from _sha1 import sha1  # type: ignore[import-not-found]  # as in log/light.py
@@ -49,8 +47,21 @@ _ALGORITHMS = {40: lambda raw: sha1(raw, usedforsecurity=False).hexdigest(), 64:
 """The hash functions, by the length of the names that they give."""
 
 
+_LENGTHS = {b"sha1": 40, b"sha256": 64}
+
+
 class Elsewhere(Exception):
     """No loose object of that name and kind can be read here."""
+
+
+def name_of(kind: bytes, data: bytes, length: int) -> str:
+    """The name of an object in a store whose names have this length."""
+    name: str = _ALGORITHMS[length](_raw(kind, data))
+    return name
+
+
+def _raw(kind: bytes, data: bytes) -> bytes:
+    return b"%s %d\0%s" % (kind, len(data), data)
 
 
 class Objects:
@@ -127,16 +138,29 @@ class Objects:
                     yield Change(folder + part, *_file(was), *_file(now))
 
     def write_blob(self, data: bytes) -> str:
-        """Stores a blob. `Elsewhere` if it is large, or if the store's names may not be SHA-1."""
-        if len(data) > LARGE or _has_other_names(self._folder):
+        """Stores a blob. `Elsewhere` if it is large."""
+        if len(data) > LARGE:
             raise Elsewhere
-        return self._write(b"blob", data, 40)
+        return self._write(b"blob", data, self._name_length)
+
+    def name_of_blob(self, data: bytes) -> str:
+        return name_of(b"blob", data, self._name_length)
 
     def write_empty_tree(self) -> str:
-        """Stores the tree without entries. `Elsewhere` if the store's names may not be SHA-1."""
-        if _has_other_names(self._folder):
+        return self._write(b"tree", b"", self._name_length)
+
+    @cached_property
+    def _name_length(self) -> int:
+        """The length of the names in this store."""
+        try:
+            with open(f"{self._folder}/../config", "rb") as file:
+                other = re.search(rb"(?i)objectformat\s*=\s*(\w+)", file.read())
+        except OSError:
+            raise Elsewhere from None
+        algorithm = b"sha1" if other is None else other[1].lower()
+        if algorithm not in _LENGTHS:
             raise Elsewhere
-        return self._write(b"tree", b"", 40)
+        return _LENGTHS[algorithm]
 
     def write_tree(self, base: str, edits: Mapping[str, tuple[str, str] | None]) -> str:
         """Writes the tree that is `base`, except that each path has this mode and name, or is absent."""
@@ -180,7 +204,7 @@ class Objects:
 
     def _write(self, kind: bytes, data: bytes, length: int) -> str:
         """Writes an object as git does: under another name first, so that nobody reads half of it."""
-        raw = b"%s %d\0%s" % (kind, len(data), data)
+        raw = _raw(kind, data)
         name: str = _ALGORITHMS[length](raw)
         folder = f"{self._folder}/{name[:2]}"
         path = f"{folder}/{name[2:]}"
@@ -229,7 +253,7 @@ def _common(git_dir: str) -> str:
     """The folder with the objects: the git folder of a linked worktree names another one."""
     try:
         with open(f"{git_dir}/commondir", "rb") as file:
-            return os.path.join(git_dir, os.fsdecode(file.read()).rstrip("\n"))  # noqa: PTH118 - text
+            return os.path.join(git_dir, os.fsdecode(file.read()).rstrip("\n"))
     except OSError:
         return git_dir
 
@@ -255,14 +279,6 @@ def _read_lenders(objects: str) -> list[str]:
     except OSError:
         return []
     return [line for line in lines if line.startswith("/")]
-
-
-def _has_other_names(objects: str) -> bool:
-    try:
-        with open(f"{objects}/../config", "rb") as file:
-            return b"objectformat" in file.read().lower()
-    except OSError:
-        return True
 
 
 def _by_folder(

@@ -6,12 +6,14 @@ import hashlib
 import json
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdigris.core.errors import REPAIR, StorageError, UserError
 from verdigris.core.paths import LINK, Entry
 from verdigris.core.value import field, mutable, value
+from verdigris.sandbox.notes import recall, replace_file
 from verdigris.storage.snapshots import disk
+from verdigris.storage.snapshots.objects import name_of
 from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class _LayJob:
 
     def resume(self, notes: Path) -> None:
         """Takes over what an earlier call for the same paths has noted."""
-        noted = _read_notes(notes)
+        noted = recall(notes)
         if noted.get("key") == self.key:
             self.resumed = not noted["done"]
             self.displaced = {Displaced(*fields) for fields in noted["displaced"]}
@@ -98,10 +100,8 @@ class _LayJob:
                 self.displaced.add(Displaced(path, blob, found.mode))
 
     def note(self, notes: Path, *, done: bool) -> None:
-        draft = notes.with_name(f"{notes.name}.new")
         listed = [[d.path, d.blob, d.mode] for d in self.displaced]
-        draft.write_text(json.dumps({"key": self.key, "done": done, "displaced": listed}))
-        draft.replace(notes)
+        replace_file(notes, json.dumps({"key": self.key, "done": done, "displaced": listed}).encode())
 
     def carry_out(self) -> None:
         gone = [*self.obstacles, *(path for path in self.asked if path not in self.wanted)]
@@ -148,10 +148,7 @@ class _LayJob:
         return cut_short or digest in told or any(entry.blob == digest for entry in known)
 
     def _digest(self, data: bytes) -> str:
-        algorithm = (
-            "sha1" if len(self.tree) == hashlib.sha1(usedforsecurity=False).digest_size * 2 else "sha256"
-        )
-        return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+        return name_of(b"blob", data, len(self.tree))
 
 
 def _refuse_outside(path: str) -> None:
@@ -160,14 +157,6 @@ def _refuse_outside(path: str) -> None:
         raise UserError(
             f"{path!r} is no path in the worktree", hint="name it relative to the worktree's root"
         )
-
-
-def _read_notes(notes: Path) -> dict[str, Any]:
-    try:
-        noted = json.loads(notes.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return {}
-    return noted if isinstance(noted, dict) else {}
 
 
 @contextmanager

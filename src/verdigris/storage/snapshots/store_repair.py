@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 STORE, DRAFTS = "store", "store.*"
-DERIVED = ("index", "tree", "listing.json")
-"""Files of a worktree that say which objects the store has."""
+DERIVED = "listing.json"
+"""The file of a worktree that says which objects the store has."""
 _FIXED = ("HEAD", "config", "info/attributes")
 _NAME = re.compile("[0-9a-f]+")
 _HASHES = {40: "sha1", 64: "sha256"}
@@ -57,9 +57,8 @@ def repair_store(repo: Repository) -> StoreRepair:
             shutil.rmtree(fresh)
     for folder in left:
         shutil.rmtree(folder, ignore_errors=True)
-    for file in (repo.control / "worktrees").glob("*/*"):
-        if file.name in DERIVED:
-            file.unlink(missing_ok=True)
+    for file in (repo.control / "worktrees").glob(f"*/{DERIVED}"):
+        file.unlink(missing_ok=True)
     return StoreRepair(f"{STORE}/{kept.name}", damaged)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from verdigris.core.errors import REPAIR, StorageError
 from verdigris.core.paths import Change, Entry
@@ -15,6 +15,7 @@ from verdigris.storage.snapshots.objects import LARGE, BlobReader, Elsewhere, Ob
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from types import TracebackType
 
     from verdigris.storage.git import Git
 
@@ -23,6 +24,9 @@ ASK_BY_PATH = 400
 """With more paths than this the whole tree is listed, because the length of a command line is limited."""
 
 
+_PACK = 1 << 25
+"""So many bytes go into one pack: they are in memory until then."""
+_IMPORT = ("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--depth=0")
 RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames")
 
 
@@ -181,7 +185,7 @@ class Trees:
         """The tree that is `base`, except that `paths` are as in `donor`."""
         wanted = frozenset(paths)
         differing = [change for change in self.changes(base, donor) if change.path in wanted]
-        return self._edit(
+        return self.edit(
             base,
             {c.path: None if c.new_mode is None or c.new is None else (c.new_mode, c.new) for c in differing},
         )
@@ -194,9 +198,10 @@ class Trees:
             path: None if content is None else (content[0], self.blob(content[1]))
             for path, content in contents.items()
         }
-        return self._edit(base, edits)
+        return self.edit(base, edits)
 
-    def _edit(self, base: str, edits: Mapping[str, tuple[str, str] | None]) -> str:
+    def edit(self, base: str, edits: Mapping[str, tuple[str, str] | None]) -> str:
+        """The tree that is `base`, except that each path has this mode and name, or is absent."""
         if not edits:
             return base
         try:
@@ -211,6 +216,13 @@ class Trees:
             git.run("read-tree", base)
             git.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(lines)))
             return os.fsdecode(git.run("write-tree")).strip()
+
+    def empty(self) -> str:
+        """Stores the tree without entries."""
+        try:
+            return self._objects.write_empty_tree()
+        except Elsewhere:
+            return os.fsdecode(self.git.run("mktree")).strip()
 
     def blob(self, data: bytes | Path) -> str:
         """Stores the bytes, or those of a file; the name of the blob."""
@@ -251,6 +263,41 @@ class Trees:
             favour = ["--theirs"] if yielding else []
             output = self.git.call("merge-file", "--stdout", "--quiet", *favour, *map(str, sides))
         return output.stdout if output.code == 0 else None
+
+
+class BlobWriter:
+    """Stores blobs one after another; `packed`: many of them, which would take much room as a file each."""
+
+    def __init__(self, store: Trees, *, packed: bool) -> None:
+        self._store = store
+        self._packed = packed
+        self._objects = Objects(store.git.git_dir)
+        self._waiting: list[bytes] = []
+        self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._write_pack()
+
+    def add(self, data: bytes | Path) -> str:
+        """The name of the blob with these bytes, or with those of a file."""
+        if not self._packed or isinstance(data, Path):
+            return self._store.blob(data)
+        self._waiting += (b"blob\ndata %d\n" % len(data), data, b"\n")
+        self._size += len(data)
+        if self._size > _PACK:
+            self._write_pack()
+        return self._objects.name_of_blob(data)
+
+    def _write_pack(self) -> None:
+        if self._waiting:
+            stream = b"".join(self._waiting)
+            self._store.git.run(*_IMPORT, stdin=stream)
+        self._waiting, self._size = [], 0
 
 
 def _raw(output: bytes) -> tuple[Change, ...]:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import storage_error
-from verdigris.storage.calls.open_calls import shared_inodes
 from verdigris.storage.git import Git, store_git, users_git
 from verdigris.storage.lock import hold_lock
-from verdigris.storage.snapshots import index, listing
+from verdigris.storage.snapshots import listing
 from verdigris.storage.snapshots.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
 
     from verdigris.core.paths import PathClass
     from verdigris.storage.repository import Repository
-    from verdigris.storage.snapshots.listing import Listing
     from verdigris.storage.snapshots.restoration import Displaced
 
 
@@ -51,39 +47,12 @@ class Workspace(Trees):
         """Makes the tree of the worktree as it is now; `scan.py` decides which files it has."""
         if self._shown is not None:
             return self._shown
-        with self._with_index("index") as git:
-            seen = self._list()
-            if seen is not None and (tree := self._know(git, seen)) is not None:
-                return tree
+        with self._with_draft() as git:
             known = self._last or listing.load(self._repo.private)
-            paths = () if known is None else known.listing.keys()
-            tree = index.snapshot(git, self._repo.private / "index", self._keep, paths)
-            if seen is not None:
-                # The listing is older than the tree: the next snapshot notices what changed in between.
-                self._remember(listing.Known(seen, tree))
-            return tree
-
-    def _know(self, git: Git, seen: Listing) -> str | None:
-        """The tree of a listing, if it can be made without git."""
-        known = self._last or listing.load(self._repo.private)
-        tree = listing.next_tree(git, known, seen)
-        if tree is not None and (self._last is None or known is None or seen != known.listing):
-            self._remember(listing.Known(seen, tree), known)
-        return tree
-
-    def _remember(self, known: listing.Known, before: listing.Known | None = None) -> None:
-        self._last = known
-        if known != before:
-            listing.save(self._repo.private, known)
-
-    def _list(self) -> Listing | None:
-        private = self._repo.private
-        if index.read_mapped(private):
-            return None
-        mapped = shared_inodes(str(private))
-        found = listing.list_worktree(os.fspath(self._repo.root), self._keep, time.time_ns())
-        # Nearly every process maps files of the system: only those of the worktree are in doubt.
-        return None if found and mapped and mapped & listing.inodes(found) else found
+            self._last = listing.snapshot(git, self._repo.private, self._keep, known)
+            if self._last != known:
+                listing.save(self._repo.private, self._last)
+            return self._last.tree
 
     def lay(self, tree: str, paths: Iterable[str], *, expect: str) -> tuple[Displaced, ...]:
         """Make each path in the worktree as it is in `tree`; folders left empty go.
@@ -93,7 +62,7 @@ class Workspace(Trees):
         other permissions. After a kill, the same call finishes the job, and returns what the first one
         displaced as well.
         """
-        with self._with_index("lay-index") as git:
+        with self._with_draft() as git:
             from verdigris.storage.snapshots import restoration
 
             return restoration.lay(git, self._laying_note, tree, paths, expect=expect)
@@ -109,18 +78,13 @@ class Workspace(Trees):
             self._store = open_store(self._repo)
         return self._store
 
-    def _with_draft(self) -> AbstractContextManager[Git]:
-        return self._with_index("graft-index")
-
     @contextmanager
-    def _with_index(self, name: str) -> Iterator[Git]:
-        """Git with an index of this worktree's own, while its lock is held."""
+    def _with_draft(self) -> Iterator[Git]:
+        """Git with an index of this worktree's own to make a tree in, while its lock is held."""
         self._repo.private.mkdir(parents=True, exist_ok=True)
         with hold_lock(self._repo.lock("workspace"), wait=LOCK_WAIT) as held:
-            own_index = self._repo.private / name
             try:
-                index.clear(own_index)
-                yield self.git.with_index(own_index, held)
+                yield self.git.with_draft_index(self._repo.private / "graft-index", held)
             except OSError as error:
                 where = error.filename or self._repo.private
                 raise storage_error(f"cannot use {where}", error, self._repo.private) from error

@@ -272,7 +272,7 @@ class TreeLook:
 
 
 def see(project: Project, state: WorktreeState) -> TreeLook:
-    from verdigris.storage.snapshots.index import let_the_clock_tick
+    from verdigris.storage.snapshots.listing import let_the_clock_tick
 
     at = light.head(os.fspath(project.repo.control))
     rows = list(_rows(project, state))
