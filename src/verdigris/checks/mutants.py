@@ -6,8 +6,8 @@ function are asked, and a run ends with its first failure. Elsewhere each mutant
 
 from __future__ import annotations
 
-import random
 import time
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import is_loaded_singly
@@ -20,6 +20,7 @@ from verdigris.execution.test_selection import by_stack, stack_of
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.registry import by_language, is_traced, reader_of
 from verdigris.runners.protocol import Progress, RequestedRuns, TestRequest, announce
+from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -88,7 +89,7 @@ def make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
 def try_mutants(candidate: Candidate, mutants: Iterable[Mutant], trial: Trial) -> Tried:
     """Tries mutants by lot, as far as time goes; those that can refuse come first."""
     order = list(mutants)
-    random.SystemRandom().shuffle(order)
+    lot_of(candidate.project, candidate.start, candidate.tree, "mutants").shuffle(order)
     order.sort(key=lambda mutant: mutant.weak)
     if not order:
         return Tried()
@@ -188,7 +189,7 @@ class _SetTrial:
         every = tuple(dict.fromkeys(name for _, names in asked for name in names))
         texts = [plain, *({**plain, mutant.path: mutant.data} for mutant, _ in asked)]
         selected = [every, *(names for _, names in asked)]
-        order = random.SystemRandom().sample(range(len(texts)), len(texts))
+        order = SystemRandom().sample(range(len(texts)), len(texts))
         seconds = self._seconds_left()
         took = sum(self.took.get(name, 0) for name in every)
         runs = RequestedRuns(

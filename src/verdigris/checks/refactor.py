@@ -7,7 +7,6 @@ refactor changed is mutated too: a mutant that no test notices is told.
 
 from __future__ import annotations
 
-import random
 import time
 from typing import TYPE_CHECKING
 
@@ -24,9 +23,11 @@ from verdigris.languages.literals import EndOfTest, RenamedWords, Replaced, answ
 from verdigris.languages.registry import by_language, language_for, reader_of
 from verdigris.languages.tests import without
 from verdigris.runners.protocol import Progress, TestRequest, announce
+from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from random import Random
 
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.verdict import LostAssertion
@@ -77,7 +78,7 @@ def behaviour_changes(
     changed = [c.path for c in (*edits.source, *edits.other)]
     if candidate.room is None or not edits.source:
         return ()
-    lot = random.SystemRandom()
+    lot = lot_of(project, candidate.start, tree, "other inputs")
     texts = _tests(project, tree, edits, ran, lot)
     trees = _Trees(project.workspace.graft(tree, candidate.start, changed), tree, candidate.room)
     ends = time.monotonic() + EQUIVALENCE_SECONDS
@@ -97,7 +98,7 @@ def behaviour_changes(
 
 
 def _tests(
-    project: Project, tree: str, edits: TreeDifference, ran: TestReport, lot: random.Random
+    project: Project, tree: str, edits: TreeDifference, ran: TestReport, lot: Random
 ) -> dict[str, bytes]:
     """The files of tests that are the same on both trees, by lot where they are many."""
     touched = {*edits.oracle, *(c.path for c in edits.source)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import watchable
@@ -24,6 +23,7 @@ from verdigris.languages.registry import (
     language_for,
     language_named,
 )
+from verdigris.storage.draws import lot_of
 from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ def _list_affected(candidate: Candidate, passed: Sequence[str], tests: Mapping[s
     for language, paths in by_language(watchable(candidate.edits)).items():
         before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
         if (tracing := language.tracing()) is not None:
-            yield from tracing.affected_tests(passed, tests, before, after, SystemRandom())
+            lot = lot_of(candidate.project, candidate.start, candidate.tree, "affected")
+            yield from tracing.affected_tests(passed, tests, before, after, lot)
 
 
 def _static(

@@ -23,7 +23,7 @@ from verdigris.core.state import (
     PassedStep,
     Phase,
     Refactor,
-    RefusedRefactor,
+    Refusal,
     SeenHead,
     SessionStart,
     Stage,
@@ -195,16 +195,18 @@ def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     if event.verdict == "aborted" or w.refactor is None:
         return replace(w, phase=Phase.RED, refactor=None)
     counts = event.verdict in STRIKES and event.tree not in {w.refactor.judged, w.refactor.tree}
-    refused = take_fields(RefusedRefactor, event)
+    refused = take_fields(Refusal, event)
     refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree, refused=refused)
     return replace(w, refactor=refactor)
 
 
 def _outdate_refusal(w: WorktreeState, event: Event) -> WorktreeState:
+    if not isinstance(event, e.TestRun | e.SuiteRun | e.Revised):
+        return w
+    if w.turn is not None and w.turn.refused is not None and not w.turn.refused.outdated:
+        w = replace(w, turn=replace(w.turn, refused=replace(w.turn.refused, outdated=True)))
     refactor = w.refactor
     if refactor is None or refactor.refused is None or refactor.refused.outdated:
-        return w
-    if not isinstance(event, e.TestRun | e.SuiteRun | e.Revised):
         return w
     return replace(w, refactor=replace(refactor, refused=replace(refactor.refused, outdated=True)))
 

@@ -66,6 +66,23 @@ class Claim:
 
 
 @value
+class Refusal:
+    """The last verdict on an open turn or refactor, which did not accept it."""
+
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    next: str = ""
+    unproven: bool = False
+    outdated: bool = False
+    """Tests were run or given up since; the same tree may be judged otherwise."""
+
+    def __str__(self) -> str:
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        return f"the refactor is not accepted [{self.verdict}]: {''.join(self.reasons[:1])}{more}"
+
+
+@value
 class Turn:
     id: str
     tree: str
@@ -85,6 +102,8 @@ class Turn:
     """HEAD at its start; empty: unknown."""
     returned: str = ""
     """The tree in which edits had just come back."""
+    refused: Refusal | None = None
+    """On the tree `judged`."""
 
 
 @value
@@ -109,23 +128,6 @@ class OpenTestBug:
 
 
 @value
-class RefusedRefactor:
-    """The last verdict on an open refactor, which did not accept it."""
-
-    verdict: str
-    reasons: tuple[str, ...] = ()
-    concerns: tuple[str, ...] = ()
-    next: str = ""
-    unproven: bool = False
-    outdated: bool = False
-    """Tests were run or given up since; the same tree may be judged otherwise."""
-
-    def __str__(self) -> str:
-        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
-        return f"the refactor is not accepted [{self.verdict}]: {''.join(self.reasons[:1])}{more}"
-
-
-@value
 class Refactor:
     tree: str
     record: str
@@ -137,7 +139,7 @@ class Refactor:
     optimizes: bool = False
     commit: str | None = ""
     """HEAD at its start; empty: unknown."""
-    refused: RefusedRefactor | None = None
+    refused: Refusal | None = None
 
 
 LEAST_LIMIT = 120.0

@@ -48,7 +48,7 @@ from verdigris.storage.project import Project, texts_at
 from verdigris.turns.aside import set_aside
 from verdigris.turns.next_move import following_move as next_here
 from verdigris.turns.operation import operation, refusal
-from verdigris.turns.settle import Settlement, complete, failed_output
+from verdigris.turns.settle import Settlement, complete, failed_output, known_verdict
 
 if TYPE_CHECKING:
     from verdigris.core.state import Refactor, WorktreeState
@@ -159,7 +159,7 @@ def end(project: Project, progress: Progress | None = None) -> Settlement | Deny
             return out
         edits = difference(project, refactor.tree, tree)
         paths = tuple(sorted(edits.protected))
-        if refactor.judged == tree and (known := _known_verdict(refactor)) is not None:
+        if refactor.judged == tree and (known := known_verdict(refactor.refused)) is not None:
             return _tell_again(project, known, refactor, paths)
         candidate = Candidate(project, refactor.tree, tree, edits, frozen_layer(project, tree))
         standing_before = stat_tree(project, tree)
@@ -176,14 +176,6 @@ def end(project: Project, progress: Progress | None = None) -> Settlement | Deny
             seen = replace(seen, moved=touched_paths(project, standing_before))
             verdict = replace(judge_refactor(seen), concerns=verdict.concerns)
         return _conclude(project, state, tree, verdict, seen, paths)
-
-
-def _known_verdict(refactor: Refactor) -> Verdict | None:
-    """The verdict on the tree that was judged last, if nothing but the tree has a say in it."""
-    refused = refactor.refused
-    if refused is None or refused.outdated or refused.verdict not in STRIKES:
-        return None
-    return Verdict(Kind(refused.verdict), refused.reasons, refused.concerns, unproven=refused.unproven)
 
 
 def _tell_again(project: Project, known: Verdict, refactor: Refactor, paths: tuple[str, ...]) -> Settlement:

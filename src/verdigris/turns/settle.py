@@ -24,7 +24,7 @@ from verdigris.core.turn_events import (
     settled_event,
 )
 from verdigris.core.value import replace, value
-from verdigris.core.verdict import Kind, Tool, TrialFacts, Verdict, footer, judge
+from verdigris.core.verdict import STRIKES, Kind, Tool, TrialFacts, Verdict, footer, judge
 from verdigris.storage.paths import LinkOut, explain, links_out, remedy
 from verdigris.turns.aside import put_frozen_back, set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.debts import Debt
     from verdigris.core.report import TestReport
-    from verdigris.core.state import Turn, WorktreeState
+    from verdigris.core.state import Refusal, Turn, WorktreeState
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -108,6 +108,10 @@ def _settle(
         return _settle_tampered(project, state, tree, edits)
     if links := links_out(project, tree):
         return _refuse_links(project, state, tree, edits, links)
+    if not owe and turn.judged == tree and (known := known_verdict(turn.refused)) is not None:
+        return complete(
+            project, Settlement(known, None, _paths(edits), claimed=tuple(state.claims), known=True)
+        )
     if below := judge_foundation(project, turn, tree):
         return complete(project, Settlement(below, None, _paths(edits), claimed=tuple(state.claims)))
     whole = tree if seen.view is None else seen.view.worktree
@@ -277,6 +281,13 @@ def _lay_rest_aside(project: Project, first: str, why_not: str) -> tuple[str, ..
         )
         set_aside(project, intent, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
     return tuple(state.claims)
+
+
+def known_verdict(refused: Refusal | None) -> Verdict | None:
+    """The verdict on the tree that was judged last, if nothing but the tree has a say in it."""
+    if refused is None or refused.outdated or refused.verdict not in STRIKES:
+        return None
+    return Verdict(Kind(refused.verdict), refused.reasons, refused.concerns, unproven=refused.unproven)
 
 
 def complete(project: Project, settlement: Settlement, about: Sequence[str] = ()) -> Settlement:

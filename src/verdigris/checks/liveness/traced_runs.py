@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.checks.liveness.judgement import (
@@ -24,10 +23,12 @@ from verdigris.execution.test_run import run_request
 from verdigris.languages.probes import plan_content_run, plan_runs
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import RequestedRuns, TestRequest
+from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from random import Random
 
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
@@ -95,7 +96,8 @@ class LiveRuns:
         self.asked = asked
         self.room = room
         self.start = start
-        self.random = random or SystemRandom()
+        tree = "" if room is None else room.wanted
+        self.random = random or lot_of(project, tree, *asked.claimed)
         self.seconds = float(project.settings.liveness_seconds)
         self.took = _durations(asked.suite)
         self._found = _StackFindings()
