@@ -150,7 +150,7 @@ class _SetTrial:
     def _choose_tests(
         self, mutants: Sequence[Mutant], names: tuple[str, ...], *, late: bool
     ) -> list[tuple[str, ...]]:
-        """For each mutant those of the tests that ran its function, where it costs less to know that."""
+        """Chooses for each mutant those of the tests that ran its function, where to know that costs less."""
         if self.trial.apart:
             return [names] * len(mutants)
         cost = len(mutants) * sum(self.took.get(name, 0) for name in names)
