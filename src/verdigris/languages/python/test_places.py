@@ -18,7 +18,8 @@ from verdigris.languages.python.syntax import (
     parse_or_none,
 )
 from verdigris.languages.python.tests import collected_tests, is_fixture, read
-from verdigris.languages.python.tests.code import Tests
+from verdigris.languages.python.tests.code import Files
+from verdigris.languages.python.tests.reached import reached_assertions
 from verdigris.languages.python.weakening.facts import marks
 
 if TYPE_CHECKING:
@@ -87,17 +88,16 @@ def expressions(text: str, lines: Collection[int]) -> list[str]:
 
 def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
     """The facts of the named function, which is a test by any name; None if it is missing or a fixture."""
-    tests = Tests({path: text})
-    code = tests.code(path)
+    files = Files({path: text})
+    code = files.code(path)
     function = None if code is None else code.functions.get(name)
     if code is None or function is None or is_fixture(function):
         return None
     rows = sum(
         one.what.startswith("parametrize ") for one in read(text).assertions if is_in_scope(one.scope, name)
     )
-    return TestFacts(
-        sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.source.tree))
-    )
+    asserted = sum(1 for _ in reached_assertions(files, code, name))
+    return TestFacts(asserted, rows, skip_of(name, marks(code.tree)))
 
 
 @value

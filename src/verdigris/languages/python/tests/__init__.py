@@ -6,7 +6,7 @@ import ast
 import builtins
 import tokenize
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
@@ -15,7 +15,7 @@ from verdigris.languages.python.syntax import first_line, nodes_in, parse, parse
 from verdigris.languages.test_comments import Comment, Declared, assign_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from verdigris.languages.findings import TestComment
 
@@ -51,41 +51,36 @@ def _comments(text: str) -> Iterator[Comment]:
 
 _CONTEXTS = frozenset({"raises", "warns", "deprecated_call", "suppress"})
 LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
-BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
+_BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "msg", "type_ignores"})
 
 
-@value
-class _Where:
-    scope: str = ""
-    local: frozenset[str] = frozenset()
-    guards: tuple[Any, ...] = ()
+class Where(Protocol):
+    """Where a statement stands: what guards it, and what else a reader keeps."""
 
-    def under(self, *guard: Any) -> _Where:
-        return replace(self, guards=(*self.guards, *guard))
+    def after(self, node: ast.stmt) -> Self:
+        """The place behind a statement that may leave the block."""
+        ...
 
 
-@lru_cache(maxsize=256)
-def read(text: str) -> TestFile:
-    """Reads a test file. Raises SyntaxError if the text does not parse.
+P = TypeVar("P", bound=Where)
 
-    Cached, since a comparison of suites reads the same texts many times.
+
+def walk_statements(
+    body: Sequence[ast.stmt], at: P, blocks: Callable[[ast.stmt, P], Iterable[tuple[Sequence[ast.stmt], P]]]
+) -> Iterator[tuple[ast.stmt, P]]:
+    """The statements that may run, in their order, each with its place.
+
+    `blocks`: the blocks of a statement, each with the place inside it.
     """
-    tree = parse(text)
-    return TestFile(
-        tuple(_block(tree.body, _Where())),
-        tuple(collected_tests(tree)),
-        tuple(skips(tree, skip_owners(tree))),
-    )
-
-
-def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
     for node in visible_statements(body):
-        yield from _statement(node, where)
+        yield node, at
+        for block, inside in blocks(node, at):
+            yield from walk_statements(block, inside, blocks)
         if isinstance(node, LEAVES):
             return
-        if isinstance(node, BLOCKS) and any(isinstance(inner, LEAVES) for inner in nodes_in(node)):
-            where = where.under("after", node)
+        if isinstance(node, _BLOCKS) and any(isinstance(inner, LEAVES) for inner in nodes_in(node)):
+            at = at.after(node)
 
 
 def visible_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -106,28 +101,61 @@ def _names_bound_by(node: ast.stmt) -> list[str]:
             return []
 
 
-def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
+@value
+class _Where:
+    scope: str = ""
+    local: frozenset[str] = frozenset()
+    guards: tuple[Any, ...] = ()
+
+    def under(self, *guard: Any) -> _Where:
+        return replace(self, guards=(*self.guards, *guard))
+
+    def after(self, node: ast.stmt) -> _Where:
+        return self.under("after", node)
+
+    def inside(self, node: Function | ast.ClassDef) -> _Where:
+        own = local_names(node) if isinstance(node, Function) else frozenset[str]()
+        return _Where(_join(self.scope, node.name), self.local | own)
+
+
+@lru_cache(maxsize=256)
+def read(text: str) -> TestFile:
+    """Reads a test file. Raises SyntaxError if the text does not parse.
+
+    Cached, since a comparison of suites reads the same texts many times.
+    """
+    tree = parse(text)
+    statements = walk_statements(tree.body, _Where(), _blocks)
+    return TestFile(
+        tuple(found for node, where in statements for found in _assertions(node, where)),
+        tuple(collected_tests(tree)),
+        tuple(skips(tree, skip_owners(tree))),
+    )
+
+
+def _blocks(node: ast.stmt, where: _Where) -> Iterator[tuple[Sequence[ast.stmt], _Where]]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            inner = _Where(
-                _join(where.scope, node.name),
-                where.local | (local_names(node) if isinstance(node, Function) else frozenset()),
-            )
+            yield node.body, where.inside(node)
+        case ast.With() | ast.AsyncWith():
+            yield node.body, where.under(*asserting_contexts(node))
+        case _:
+            yield from ((block, where.under(*guard)) for block, guard in branches(node))
+
+
+def _assertions(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            inner = where.inside(node)
             yield from (row for decorator in node.decorator_list for row in _rows(decorator, inner))
-            yield from _block(node.body, inner)
         case ast.Assert(test=test):
             yield _assertion(node, f"assert {ast.unparse(test)}", (test,), where)
-        case ast.Expr(value=value) if any(is_assert_call(part) for part in nodes_in(value)):
+        case ast.Expr(value=value) if is_assertion(node):
             yield _assertion(node, ast.unparse(value), (value,), where)
-        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            checks = [call for item in items if (call := asserting_context(item.context_expr)) is not None]
-            if any(last_name(check.func) != "suppress" for check in checks):
-                what = ", ".join(map(ast.unparse, checks))
-                yield _assertion(node, f"with {what}", (checks, body), where)
-            yield from _block(body, where.under(*checks))
-        case _:
-            for block, guard in branches(node):
-                yield from _block(block, where.under(*guard))
+        case ast.With(body=body) | ast.AsyncWith(body=body) if is_assertion(node):
+            checks = asserting_contexts(node)
+            what = ", ".join(map(ast.unparse, checks))
+            yield _assertion(node, f"with {what}", (checks, body), where)
 
 
 def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], tuple[Any, ...]]]:
@@ -214,17 +242,34 @@ def local_names(node: Function) -> frozenset[str]:
     return frozenset([*found, *(part.id for part in stored)])
 
 
+def is_assertion(node: ast.stmt) -> bool:
+    """Whether a statement itself asserts, not what stands in its blocks."""
+    match node:
+        case ast.Assert():
+            return True
+        case ast.Expr(value=value):
+            return any(map(is_assert_call, nodes_in(value)))
+        case ast.With() | ast.AsyncWith():
+            return any(last_name(check.func) != "suppress" for check in asserting_contexts(node))
+        case _:
+            return False
+
+
 def is_assert_call(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and (
         _is_assert_name(last_name(node.func)) or last_name(node.func) in {"fail", "raises"}
     )
 
 
-def asserting_context(node: ast.expr) -> ast.Call | None:
-    checks = isinstance(node, ast.Call) and (
-        _is_assert_name(last_name(node.func)) or last_name(node.func) in _CONTEXTS
-    )
-    return node if checks and isinstance(node, ast.Call) else None
+def asserting_contexts(node: ast.With | ast.AsyncWith) -> list[ast.Call]:
+    """The contexts that expect an error or a warning in the block, or that suppress one."""
+    calls = (item.context_expr for item in node.items)
+    return [
+        call
+        for call in calls
+        if isinstance(call, ast.Call)
+        if _is_assert_name(last_name(call.func)) or last_name(call.func) in _CONTEXTS
+    ]
 
 
 def _is_assert_name(name: str) -> bool:

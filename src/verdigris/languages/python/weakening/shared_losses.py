@@ -10,7 +10,7 @@ from verdigris.core.languages import STUB_MARK
 from verdigris.languages.python.modules import dotted_name
 from verdigris.languages.python.renames import read_renaming
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
-from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
+from verdigris.languages.python.tests.shared_oracle import OracleFiles, fails
 from verdigris.languages.python.weakening import weakenings
 from verdigris.languages.tracing import SharedLosses
 
@@ -18,19 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from verdigris.languages.python.renames import Renaming
-    from verdigris.languages.python.tests.shared_oracle import Place
+    from verdigris.languages.python.tests.code import Place
     from verdigris.languages.tracing import SharedOracle
 
 _SHOWN = 60
 _LOSES = frozenset({"removed", "dropped", "guarded", "weaker", "cases"})
 _CONTAINERS = frozenset(
-    (module, name)
-    for module, names in {
-        "builtins": ("dict", "list", "set"),
-        "collections": ("OrderedDict", "Counter", "deque", "ChainMap"),
-        "weakref": ("WeakKeyDictionary", "WeakValueDictionary", "WeakSet"),
-    }.items()
-    for name in names
+    {
+        *("dict", "list", "set"),
+        *(f"collections.{name}" for name in ("OrderedDict", "Counter", "deque", "ChainMap")),
+        *(f"weakref.Weak{name}" for name in ("KeyDictionary", "ValueDictionary", "Set")),
+    }
 )
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -47,7 +45,7 @@ def judge_shared(
 ) -> SharedLosses:
     """Judges which of these assertions and expected values a change of source weakens; texts by path."""
     shared = tuple(shared)
-    old, new = ParsedFiles({}, before), ParsedFiles({}, after)
+    old, new = OracleFiles({}, before), OracleFiles({}, after)
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
     renaming = read_renaming(_trees(before), _trees(after))
     for one in shared:
@@ -62,7 +60,7 @@ def _trees(texts: Mapping[str, str]) -> dict[str, ast.Module]:
 
 
 def _lost_assertions(
-    files: ParsedFiles, before: Mapping[str, str], after: Mapping[str, str], shared: list[SharedOracle]
+    files: OracleFiles, before: Mapping[str, str], after: Mapping[str, str], shared: list[SharedOracle]
 ) -> tuple[list[str], list[str]]:
     places = frozenset[tuple[str, str]]()
     for one in shared:
@@ -123,7 +121,7 @@ def _negate(test: ast.expr) -> str:
             return f"not ({ast.unparse(test)})"
 
 
-def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle, renaming: Renaming) -> str:
+def _changed_table(old: OracleFiles, new: OracleFiles, one: SharedOracle, renaming: Renaming) -> str:
     """Describes the first branch in which a table has another value; empty if there is none."""
     before, after = _all_values(old, one), _all_values(new, one)
     pairs = zip_longest(before, after)
@@ -137,23 +135,24 @@ def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle, renami
     return f"{one.path}:{one.line}: {one.name} {held}, {became}; {one.test} expects what it holds"
 
 
-def _value(files: ParsedFiles, one: SharedOracle) -> ast.expr | None:
-    place = _place(files, one)
-    return None if place is None else place[0].constants.get(place[1])
-
-
-def _all_values(files: ParsedFiles, one: SharedOracle) -> list[ast.expr]:
+def _all_values(files: OracleFiles, one: SharedOracle) -> list[ast.expr]:
     """The values that the branches of the file assign to a table."""
     place = _place(files, one)
     return [] if place is None else place[0].values.get(place[1], [])
 
 
-def _place(files: ParsedFiles, one: SharedOracle) -> Place | None:
+def _value(files: OracleFiles, one: SharedOracle) -> ast.expr | None:
+    """The last of them."""
+    values = _all_values(files, one)
+    return values[-1] if values else None
+
+
+def _place(files: OracleFiles, one: SharedOracle) -> Place | None:
     code = files.code(one.path)
     return None if code is None else files.resolve(code, one.name)
 
 
-def _is_stub(files: ParsedFiles, texts: Mapping[str, str], one: SharedOracle) -> bool:
+def _is_stub(files: OracleFiles, texts: Mapping[str, str], one: SharedOracle) -> bool:
     """Whether the old value was only a stub: the marker is on its lines or right above."""
     place, held = _place(files, one), _value(files, one)
     if place is None or held is None:
@@ -167,25 +166,24 @@ def _short(node: ast.expr) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def _stays_empty(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
+def _stays_empty(old: OracleFiles, new: OracleFiles, one: SharedOracle) -> bool:
     """Whether a table was empty and still is: source fills it at run time."""
     return all(_is_empty(files, one) for files in (old, new))
 
 
-def _is_empty(files: ParsedFiles, one: SharedOracle) -> bool:
+def _is_empty(files: OracleFiles, one: SharedOracle) -> bool:
     place, values = _place(files, one), _all_values(files, one)
     match values:
         case [ast.Dict(keys=[]) | ast.List(elts=[])]:
             return True
         case [ast.Call(func=func, args=[], keywords=[])] if place is not None:
-            first, _, rest = ast.unparse(func).partition(".")
-            module, name = place[0].imports.get(first, ("builtins", first))
-            return (module, rest or name) in _CONTAINERS
+            first, dot, rest = ast.unparse(func).partition(".")
+            return f"{place[0].imports.get(first, first)}{dot}{rest}" in _CONTAINERS
         case _:
             return False
 
 
-def _only_grew(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
+def _only_grew(old: OracleFiles, new: OracleFiles, one: SharedOracle) -> bool:
     """Whether a table still has all its old entries, unchanged."""
     was, now = _value(old, one), _value(new, one)
     if was is None or now is None or len(_all_values(old, one)) != len(_all_values(new, one)):
@@ -212,11 +210,11 @@ def idle_assertions(
 
     `ran`: the executed lines of traced files, by path.
     """
-    files = ParsedFiles({}, _as_assertions(sources))
+    files = OracleFiles({}, _as_assertions(sources))
     found = []
     for one in shared:
         code = files.code(one.path)
-        place = None if code is None else files.resolve(code, one.name.replace("::", "."))
+        place = None if code is None else files.resolve(code, one.name)
         lines = {} if place is None else _assertion_lines(files, place)
         if lines and not any(lines[path] & ran.get(path, frozenset()) for path in lines):
             found.append(
@@ -225,7 +223,7 @@ def idle_assertions(
     return tuple(found)
 
 
-def _assertion_lines(files: ParsedFiles, place: Place) -> dict[str, frozenset[int]]:
+def _assertion_lines(files: OracleFiles, place: Place) -> dict[str, frozenset[int]]:
     found: dict[str, frozenset[int]] = {}
     for path, name in files.asserting_functions(place):
         code = files.code(path)
