@@ -24,20 +24,24 @@ def read_test_comments(text: str) -> tuple[TestComment, ...]:
     """Lists comments in the order of the text; empty if the text does not parse."""
     if (tree := parse_or_none(text)) is None:
         return ()
-    declared = sorted(_definitions(tree.body, ""), key=lambda one: one.line)
-    return assign_comments(_comments(text), declared)
+    declared = [
+        Declared(first_line(node), node.lineno, name if isinstance(node, Function) else None)
+        for name, node in definitions(tree.body)
+    ]
+    return assign_comments(_comments(text), sorted(declared, key=lambda one: one.line))
 
 
-def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[Declared]:
+def definitions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[tuple[str, Function | ast.ClassDef]]:
+    """The classes and functions of a file by `Class::name`, also in blocks; not those in functions."""
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield Declared(first_line(node), node.lineno, prefix + node.name)
+                yield prefix + node.name, node
             case ast.ClassDef():
-                yield Declared(first_line(node), node.lineno, None)
-                yield from _definitions(node.body, f"{prefix}{node.name}::")
+                yield prefix + node.name, node
+                yield from definitions(node.body, f"{prefix}{node.name}::")
             case ast.stmt() | ast.ExceptHandler():
-                yield from _definitions(ast.iter_child_nodes(node), prefix)
+                yield from definitions(ast.iter_child_nodes(node), prefix)
 
 
 def _comments(text: str) -> Iterator[Comment]:
