@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import field, value
 from verdigris.languages.findings import TestFacts
@@ -106,18 +106,35 @@ class Check:
 
 
 @value
-class PlainFact:
+class Fact:
+    """One thing that a test asserts."""
+
     path: str
     line: int
     what: str
+    """The assertion as it is written."""
     scope: str
+    """The test that makes it."""
     guards: tuple[str, ...]
-    check: Check
     match: Assertion
     """Matches the same assertion after a rename of the test's own variables."""
+    case: str
+    """The row of a table for which it is asserted; else empty."""
+
+    def compare_with(self, other: Any) -> AssertionChange:
+        """How the assertion changed, if the other one replaces it."""
+        raise NotImplementedError
+
+    def calls(self) -> set[str]:
+        """The functions that the assertion calls."""
+        raise NotImplementedError
+
+
+@value
+class PlainFact(Fact):
+    check: Check
     loose: Assertion
     """Matches the same assertion after a rename of any name."""
-    case: str = ""
 
     def calls(self) -> set[str]:
         return {word.text for word in self._words() if word.called}

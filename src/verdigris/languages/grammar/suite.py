@@ -184,7 +184,7 @@ class GrammarSuite:
         match, loose = (
             assertion(line, what, at.scope, at.guards, words, loose=loose) for loose in (False, True)
         )
-        self.facts.append(PlainFact(self.path, line, what, at.scope, at.guards, check, match, loose))
+        self.facts.append(PlainFact(self.path, line, what, at.scope, at.guards, match, "", check, loose))
 
     def add_rows(self, table: Iterable[Node], at: At) -> None:
         for row in table:
@@ -194,8 +194,7 @@ class GrammarSuite:
                 for loose in (False, True)
             )
             check = Check(ROW, 5, words)
-            fact = PlainFact(self.path, line, ROW, at.scope, at.guards, check, match, loose, case=what)
-            self.facts.append(fact)
+            self.facts.append(PlainFact(self.path, line, ROW, at.scope, at.guards, match, what, check, loose))
 
     def find_declared(self, name: Node) -> Node | None:
         """The value of a name that a block around it declares; declarations above the name come first."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.languages.assertions import Assertion, AssertionChange, Mark, Name
+from verdigris.languages.assertions import Assertion, AssertionChange, Fact, Mark, Name
 from verdigris.languages.python.stubs.forms import Function, last_name, owner_name, parametrized_names
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import (
@@ -37,21 +37,11 @@ Guard = tuple[str, ast.expr | None]
 
 
 @value
-class Fact:
-    path: str
-    line: int
-    what: str
-    """The assertion as it is written."""
-    scope: str
-    """The test (`Class::name`) that makes it."""
-    case: str
-    """The row of a table for which it is asserted; else empty."""
+class PythonFact(Fact):
     form: ast.expr
     """The asserted expression, with values in place of names."""
-    guards: tuple[str, ...]
-    match: Assertion
 
-    def compare_with(self, other: Fact) -> AssertionChange:
+    def compare_with(self, other: PythonFact) -> AssertionChange:
         return compare(self.form, other.form)
 
     def calls(self) -> set[str]:
@@ -87,7 +77,7 @@ class _FactPlace:
         return replace(inside, names=self.names.with_rows(env))
 
 
-def facts(files: Files, code: Code, name: str) -> Iterator[Fact]:
+def facts(files: Files, code: Code, name: str) -> Iterator[PythonFact]:
     """The facts of one function that is called by the runner, or by a caller that is not in the suite."""
     function = code.functions[name]
     names = TestNames(files, code)
@@ -135,7 +125,7 @@ def _without_param(row: ast.expr) -> ast.expr:
             return row
 
 
-def _facts_of_block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[PythonFact]:
     for node, where in walk_statements(body, at.inside(body), _blocks):
         yield from _facts_of_statement(node, where)
 
@@ -154,7 +144,7 @@ def _blocks(node: ast.stmt, at: _FactPlace) -> Iterator[tuple[Sequence[ast.stmt]
     return ((block, inside.inside(block)) for block, inside in places)
 
 
-def _facts_of_statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_statement(node: ast.stmt, at: _FactPlace) -> Iterator[PythonFact]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return
@@ -179,7 +169,7 @@ def _guards(guard: tuple[object, ...]) -> list[Guard]:
     return [(str(word), ast.Tuple(parts, ast.Load()) if parts else None)]
 
 
-def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[PythonFact]:
     """The facts of the suite's functions that a statement calls or passes on."""
     if at.calls >= _CALLS:
         return
@@ -194,7 +184,7 @@ def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
                 yield from _facts_of_inner(inner[name], ast.Call(part, [], []), at)
 
 
-def _facts_of_helper(call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_helper(call: ast.Call, at: _FactPlace) -> Iterator[PythonFact]:
     names = at.names
     helper = names.files.called(at.running, call, within=at.test)
     place = None if helper is None else names.files.function(*helper)
@@ -209,7 +199,7 @@ def _facts_of_helper(call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
         yield from _facts_of_block(function.body, inside)
 
 
-def _facts_of_inner(function: Function, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_inner(function: Function, call: ast.Call, at: _FactPlace) -> Iterator[PythonFact]:
     """The facts of a function that is defined in the running one, and sees its names."""
     outer = at.names
     entered = outer.enter(outer.code, function, arguments(function, call, outer, method=False))
@@ -217,7 +207,7 @@ def _facts_of_inner(function: Function, call: ast.Call, at: _FactPlace) -> Itera
     yield from _facts_of_block(function.body, replace(at, names=names, calls=at.calls + 1))
 
 
-def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace) -> Iterator[Fact]:
+def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace) -> Iterator[PythonFact]:
     guards = [(word, None if test is None else at.names.inline_names(test)) for word, test in at.guards]
     for test in tests:
         for form in conjuncts(at.names.inline_names(test)):
@@ -232,15 +222,15 @@ def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace)
                 ]
             )
             shown = tuple(word if test is None else f"{word} {ast.unparse(test)}" for word, test in guards)
-            yield Fact(
+            yield PythonFact(
                 at.names.code.path,
                 node.lineno,
                 what,
                 at.test[1],
-                at.case,
-                whole,
                 shown,
                 Assertion(node.lineno, what, at.test[1], shape, tuple(places)),
+                at.case,
+                whole,
             )
 
 

@@ -16,14 +16,15 @@ from verdigris.languages.python.tests import collected_tests, is_fixture
 from verdigris.languages.python.tests.code import Files
 from verdigris.languages.python.tests.reached import reached_assertions
 from verdigris.languages.python.weakening.facts import facts, marks
-from verdigris.languages.weakening import Loss
+from verdigris.languages.weakening import Loss, Suite
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from verdigris.languages.assertions import Mark
     from verdigris.languages.python.tests.code import Place
-    from verdigris.languages.python.weakening.facts import Fact
+    from verdigris.languages.python.weakening.facts import PythonFact
+    from verdigris.languages.weakening import Key
 
 
 _COLLECTED = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py")
@@ -35,15 +36,12 @@ _SET_UP = frozenset(
     }
 )
 
-Key = tuple[str, str]
-
 
 @dataclass(slots=True)
-class SuiteState:
+class SuiteState(Suite):
     files: Files
     tests: dict[Key, int] = field(default_factory=dict)
-    """The line of each collected test, by path and `Class::name`."""
-    facts: list[Fact] = field(default_factory=list)
+    facts: list[PythonFact] = field(default_factory=list)
     handed_down: frozenset[Key] = frozenset()
     """Tests that other classes inherit."""
 
@@ -51,14 +49,10 @@ class SuiteState:
         for path, name in sorted(keys):
             self.facts += facts(self.files, self.files.codes[path], name)
 
-    def names(self) -> Counter[str]:
-        return Counter(name for _, name in self.tests)
-
     def body(self, key: Key) -> str:
         return _text(self.files.codes[key[0]].functions[key[1]])
 
     def find_hidden(self, body: str) -> str:
-        """The place of a function with this body that is not collected as a test; empty if there is none."""
         for path, code in self.files.codes.items():
             for node in nodes_in(code.tree):
                 if isinstance(node, Function) and _text(node) == body and body != "pass":
@@ -68,9 +62,6 @@ class SuiteState:
     def still_asserts(self, scope: str, what: str) -> bool:
         named = (code.functions.get(scope) for code in self.files.codes.values())
         return any(what in _text(function) for function in named if function is not None)
-
-    def is_within(self, name: str, scope: str) -> bool:
-        return not scope or f"{name}::".startswith(f"{scope}::")
 
     def marks(self) -> Iterator[tuple[str, Mark]]:
         for path, code in self.files.codes.items():
