@@ -132,18 +132,24 @@ def _replace_names(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
 
 def rename(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
     """A new expression in which `meant` replaces each name; the old one does not change."""
+    made: ast.expr = _rebuild(node, meant)
+    return made
+
+
+def _rebuild(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
     match node:
         case ast.Name():
             return meant(node)
-        case ast.Constant():
-            return node
         case ast.JoinedStr(values=values):
             # Not every expression is valid inside an f-string.
             flat = [inner for part in values for inner in _pieces(part)]
-            return ast.Call(ast.Name("f-string", ast.Load()), [rename(part, meant) for part in flat], [])
+            return ast.Call(ast.Name("f-string", ast.Load()), _rebuild(flat, meant), [])
+        case list():
+            return [_rebuild(inner, meant) for inner in node]
+        case ast.AST() if node._fields and not isinstance(node, ast.Constant):
+            return type(node)(**{name: _rebuild(part, meant) for name, part in ast.iter_fields(node)})
         case _:
-            made: ast.expr = _rebuild(node, meant)
-            return made
+            return node
 
 
 def _pieces(part: ast.expr) -> list[ast.expr]:
@@ -152,27 +158,6 @@ def _pieces(part: ast.expr) -> list[ast.expr]:
             return [value] if spec is None else [value, spec]
         case _:
             return [part]
-
-
-def _rebuild(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
-    match node:
-        case ast.expr_context() | ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop():
-            return node
-        case ast.AST():
-            fields = {name: _rebuild_field(part, meant) for name, part in ast.iter_fields(node)}
-            return type(node)(**fields)
-        case _:
-            return node
-
-
-def _rebuild_field(part: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
-    match part:
-        case list():
-            return [_rebuild_field(inner, meant) for inner in part]
-        case ast.expr():
-            return rename(part, meant)
-        case _:
-            return _rebuild(part, meant)
 
 
 def bind_row(target: ast.expr, row: ast.expr) -> Env | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+from functools import cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import AssertionChange
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import nodes_in
+from verdigris.languages.python.weakening.names import rename
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,16 @@ _MOCKS = {
     "assert_awaited_once": 3,
     "assert_awaited_with": 4,
 }
+_COMPARISONS: dict[type[ast.cmpop], tuple[float, str]] = {
+    ast.Eq: (5, "=="),
+    ast.Is: (5, "is"),
+    ast.NotEq: (2, "not"),
+    ast.IsNot: (2, "not"),
+    ast.NotIn: (2, "not"),
+}
+"""The rank and the kind of a comparison; any other has the rank 3."""
+_LOOSER = {"approx": (4, "approx"), "len": (3, "len")}
+"""Equalities with the result of one of these calls."""
 _ANYTHING = frozenset({"ANY", "mock.ANY", "unittest.mock.ANY"})
 _TOOLS = frozenset({"approx", "pytest.approx", "pytest", "re", "math", "operator"})
 _LOOSE = frozenset({"", ".", ".*", ".+", "(?s).*", "^", "$"})
@@ -65,27 +77,20 @@ def _measure_strength(form: ast.expr) -> _AssertionStrength:
 
 def _measure_comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _AssertionStrength:
     sides = (ast.unparse(left), ast.unparse(right))
-    match operator:
-        case ast.Eq() if sides[0] == sides[1]:
+    rank, word = _COMPARISONS.get(type(operator), (3, type(operator).__name__))
+    if isinstance(operator, ast.Eq):
+        if sides[0] == sides[1]:
             return _AssertionStrength(0, sides)
-        case ast.Eq() if _ANYTHING & set(sides):
+        if _ANYTHING & set(sides):
             return _AssertionStrength(0.5, sides)
-        case ast.Eq() if any(_is_approx(side) for side in (left, right)):
-            return _AssertionStrength(4, sides, "approx")
-        case ast.Eq() if any(isinstance(s, ast.Call) and last_name(s.func) == "len" for s in (left, right)):
-            return _AssertionStrength(3, sides, "len")
-        case ast.Eq():
-            return _AssertionStrength(5, sides, "==")
-        case ast.Is():
-            return _AssertionStrength(5, sides, "is")
-        case ast.NotEq() | ast.IsNot() | ast.NotIn():
-            return _AssertionStrength(2, sides, "not")
-        case _:
-            return _AssertionStrength(3, sides, type(operator).__name__)
+        called = {_called_name(side) for side in (left, right)}
+        rank, word = next((strength for name, strength in _LOOSER.items() if name in called), (rank, word))
+    return _AssertionStrength(rank, sides, word)
 
 
-def _is_approx(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func).rpartition(".")[2] == "approx"
+def _called_name(node: ast.AST) -> str:
+    """The last name of what is called; empty if the node is no call."""
+    return last_name(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
@@ -170,7 +175,9 @@ def _subjects(form: ast.expr) -> set[str]:
     found = set()
     for part in nodes_in(form):
         match part:
-            case ast.Call(func=ast.Name(id=name)) if not hasattr(builtins, name) and not _is_approx(part):
+            case ast.Call(func=ast.Name(id=name)) if (
+                not hasattr(builtins, name) and name.rpartition(".")[2] != "approx"
+            ):
                 found |= {ast.unparse(part), name}
             case ast.Call() | ast.Attribute():
                 found.add(ast.unparse(part))
@@ -190,7 +197,7 @@ def _compare_tolerances(old: ast.expr, new: ast.expr) -> AssertionChange:
 
 def _tolerances(form: ast.expr) -> tuple[str, float]:
     """The compared sides as text, and the tolerance."""
-    call = next(n for n in nodes_in(form) if isinstance(n, ast.Call) and _is_approx(n))
+    call = next(n for n in nodes_in(form) if isinstance(n, ast.Call) and _called_name(n) == "approx")
     sides = (
         [ast.unparse(side) for side in (form.left, *form.comparators)]
         if isinstance(form, ast.Compare)
@@ -261,25 +268,27 @@ def _compare_patterns(old: ast.Call, new: ast.Call) -> AssertionChange:
     return AssertionChange.STRONGER if was is None else AssertionChange.CHANGED
 
 
-_OPERATORS: dict[str, type[ast.cmpop]] = {
-    "assertEqual": ast.Eq,
-    "assertEquals": ast.Eq,
-    "assertListEqual": ast.Eq,
-    "assertDictEqual": ast.Eq,
-    "assertTupleEqual": ast.Eq,
-    "assertSetEqual": ast.Eq,
-    "assertMultiLineEqual": ast.Eq,
-    "assertSequenceEqual": ast.Eq,
-    "assertNotEqual": ast.NotEq,
-    "assertIs": ast.Is,
-    "assertIsNot": ast.IsNot,
-    "assertIn": ast.In,
-    "assertNotIn": ast.NotIn,
-    "assertGreater": ast.Gt,
-    "assertGreaterEqual": ast.GtE,
-    "assertLess": ast.Lt,
-    "assertLessEqual": ast.LtE,
+_EXPRESSIONS = {
+    **dict.fromkeys(("assertTrue", "assert_"), "_0"),
+    "assertFalse": "not _0",
+    "assertIsNone": "_0 is None",
+    "assertIsNotNone": "_0 is not None",
+    "assertIsInstance": "isinstance(_0, _1)",
+    **dict.fromkeys(
+        ("assertEqual", "assertEquals", "assertMultiLineEqual", "assertSequenceEqual"), "_0 == _1"
+    ),
+    **dict.fromkeys(("assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual"), "_0 == _1"),
+    "assertNotEqual": "_0 != _1",
+    "assertIs": "_0 is _1",
+    "assertIsNot": "_0 is not _1",
+    "assertIn": "_0 in _1",
+    "assertNotIn": "_0 not in _1",
+    "assertGreater": "_0 > _1",
+    "assertGreaterEqual": "_0 >= _1",
+    "assertLess": "_0 < _1",
+    "assertLessEqual": "_0 <= _1",
 }
+"""What the methods of unittest assert about their arguments."""
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
@@ -292,7 +301,7 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
             left and len(left) == len(right)
         ):
             pairs = zip(left, right, strict=True)
-            return [part for one, two in pairs for part in conjuncts(_make_comparison(one, ast.Eq, two))]
+            return [part for one, two in pairs for part in conjuncts(ast.Compare(one, [ast.Eq()], [two]))]
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
             plain = _expand_method(test, name)
             return [test] if plain is test else conjuncts(plain)
@@ -301,29 +310,20 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
 
 
 def _expand_method(call: ast.Call, name: str) -> ast.expr:
-    """The expression that a method of unittest asserts."""
-    match name, call.args:
-        case (("assertTrue" | "assert_"), [test, *_]):
-            return test
-        case "assertFalse", [test, *_]:
-            return ast.UnaryOp(ast.Not(), test)
-        case "assertIsNone", [test, *_]:
-            return _make_comparison(test, ast.Is, ast.Constant(None))
-        case "assertIsNotNone", [test, *_]:
-            return _make_comparison(test, ast.IsNot, ast.Constant(None))
-        case "assertIsInstance", [test, kind, *_]:
-            return ast.Call(ast.Name("isinstance", ast.Load()), [test, kind], [])
-        case "assertAlmostEqual", [left, right, *_]:
-            near = ast.Call(ast.Name("approx", ast.Load()), [right], call.keywords)
-            return _make_comparison(left, ast.Eq, near)
-        case _, [left, right, *_] if name in _OPERATORS:
-            return _make_comparison(left, _OPERATORS[name], right)
-        case _:
-            return call
+    """The expression that a method of unittest asserts; the call itself for any other."""
+    given = {f"_{place}": argument for place, argument in enumerate(call.args)}
+    if name == "assertAlmostEqual" and len(given) > 1:
+        near = ast.Call(ast.Name("approx", ast.Load()), [given["_1"]], call.keywords)
+        return ast.Compare(given["_0"], [ast.Eq()], [near])
+    form = _EXPRESSIONS.get(name, "")
+    if not form or ("_1" if "_1" in form else "_0") not in given:
+        return call
+    return rename(_parse_expression(form), lambda name: given.get(name.id, name))
 
 
-def _make_comparison(left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> ast.Compare:
-    return ast.Compare(left, [operator()], [right])
+@cache
+def _parse_expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def raise_form(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
