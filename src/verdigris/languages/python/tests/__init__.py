@@ -265,6 +265,28 @@ def is_assert_call(node: ast.AST) -> bool:
     )
 
 
+def fails(node: ast.AST) -> bool:
+    """Whether a node fails a test in source that tests assert with."""
+    match node:
+        case ast.Assert():
+            return True
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="AssertionError")) | ast.Name(id="AssertionError")):
+            return True
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name.startswith("assert") or ast.unparse(node.func) == "pytest.fail"
+        case _:
+            return False
+
+
+def failing_condition(node: ast.AST) -> ast.expr | None:
+    """The condition of `if C: raise AssertionError`, which asserts the opposite; None for anything else."""
+    match node:
+        case ast.If(test=test, body=[ast.Raise() as failure], orelse=[]) if fails(failure):
+            return test
+        case _:
+            return None
+
+
 def asserting_contexts(node: ast.With | ast.AsyncWith) -> list[ast.Call]:
     """The contexts that expect an error or a warning in the block, or that suppress one."""
     calls = (item.context_expr for item in node.items)

@@ -121,6 +121,11 @@ class Code:
         """Maps each function to the names that it uses, also as strings."""
         return {name: frozenset(_used_words(function)) for name, function in self.functions.items()}
 
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """The names that any code of the file uses."""
+        return frozenset(_used_words(self.tree))
+
 
 @lru_cache(maxsize=32)
 def read_code(path: str, text: str) -> Code | None:

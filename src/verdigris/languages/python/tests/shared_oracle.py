@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.syntax import is_literal, nodes_in, parse_or_none
-from verdigris.languages.python.tests import collected_tests
+from verdigris.languages.python.tests import collected_tests, fails
 from verdigris.languages.python.tests.code import Files
 from verdigris.languages.tracing import SharedOracle
 
@@ -168,18 +168,6 @@ def _makers_of_names(node: Function) -> dict[str, str]:
         for target, made in [(inner.targets[0], inner.value.func)]
         if isinstance(target, ast.Name)
     }
-
-
-def fails(node: ast.AST) -> bool:
-    match node:
-        case ast.Assert():
-            return True
-        case ast.Raise(exc=ast.Call(func=ast.Name(id="AssertionError")) | ast.Name(id="AssertionError")):
-            return True
-        case ast.Call(func=ast.Attribute(attr=name)):
-            return name.startswith("assert") or ast.unparse(node.func) == "pytest.fail"
-        case _:
-            return False
 
 
 def _expected_names(node: Function) -> Iterator[str]:

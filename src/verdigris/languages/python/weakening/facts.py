@@ -14,6 +14,7 @@ from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import (
     asserting_contexts,
     branches,
+    failing_condition,
     is_assertion,
     skip_owners,
     skips,
@@ -21,7 +22,7 @@ from verdigris.languages.python.tests import (
 )
 from verdigris.languages.python.tests.code import owners_of
 from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
-from verdigris.languages.python.weakening.strength import compare, conjuncts, normalize, raise_form
+from verdigris.languages.python.weakening.strength import compare, conjuncts, negate, normalize, raise_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,6 +64,8 @@ class _FactPlace:
         return replace(self, guards=(*self.guards, *guards))
 
     def after(self, node: ast.stmt) -> _FactPlace:
+        if failing_condition(node) is not None:
+            return self
         return self.under(("after", node.test if isinstance(node, ast.If) else None))
 
     def inside(self, block: Sequence[ast.stmt]) -> _FactPlace:
@@ -156,6 +159,9 @@ def _facts_of_statement(node: ast.stmt, at: _FactPlace) -> Iterator[PythonFact]:
             for check in asserting_contexts(node):
                 if last_name(check.func) != "suppress":
                     yield from _facts(node, f"with {ast.unparse(check)}", [raise_form(check, body)], at)
+        case ast.If() if (failing := failing_condition(node)) is not None:
+            asserted = negate(failing)
+            yield from _facts(node, f"assert {ast.unparse(asserted)}", conjuncts(asserted), at)
         case _ if not any(True for _ in branches(node)):
             yield from _facts_of_calls(node, at)
 

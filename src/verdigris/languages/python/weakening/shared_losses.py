@@ -10,7 +10,8 @@ from verdigris.core.languages import STUB_MARK
 from verdigris.languages.python.modules import dotted_name
 from verdigris.languages.python.renames import read_renaming
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
-from verdigris.languages.python.tests.shared_oracle import OracleFiles, fails
+from verdigris.languages.python.tests import failing_condition, fails
+from verdigris.languages.python.tests.shared_oracle import OracleFiles
 from verdigris.languages.python.weakening import weakenings
 from verdigris.languages.tracing import SharedLosses
 
@@ -30,14 +31,6 @@ _CONTAINERS = frozenset(
         *(f"weakref.Weak{name}" for name in ("KeyDictionary", "ValueDictionary", "Set")),
     }
 )
-_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
 
 
 def judge_shared(
@@ -74,7 +67,7 @@ def _lost_assertions(
     blocking: list[str] = []
     noted: list[str] = []
     use = {"test_of_what_is_shared.py": _write_calling_tests(shared)}
-    for less in weakenings(use | _as_assertions(before), use | _as_assertions(after)) if ranges else ():
+    for less in weakenings({**use, **before}, {**use, **after}) if ranges else ():
         if any(path == less.path and first <= less.line <= last for path, first, last in ranges):
             now = f", is `{less.after}`" if less.after else ""
             told = f"{less.path}:{less.line}: {less.kind}: was `{less.before}`{now}; tests assert with it"
@@ -90,35 +83,6 @@ def _write_calling_tests(shared: Iterable[SharedOracle]) -> str:
         for module, name in names
         if "::" not in name
     )
-
-
-def _as_assertions(texts: Mapping[str, str]) -> dict[str, str]:
-    """Rewrites `if C: raise AssertionError` as an `assert`, on the same lines."""
-    return {path: _with_assertions(text) for path, text in texts.items()}
-
-
-def _with_assertions(text: str) -> str:
-    if (tree := parse_or_none(text)) is None:
-        return text
-    nodes = [*nodes_in(tree)]
-    lines = text.splitlines()
-    for node in nodes:
-        match node:
-            case ast.If(test=test, body=[ast.Raise() as failure], orelse=[]) if fails(failure):
-                first, last = node.lineno - 1, (node.end_lineno or node.lineno)
-                made = f"{' ' * node.col_offset}assert {_negate(test)}"
-                lines[first:last] = [made, *[""] * (last - first - 1)]
-    return "\n".join(lines) + "\n"
-
-
-def _negate(test: ast.expr) -> str:
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return ast.unparse(operand)
-        case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _OPPOSITE:
-            return ast.unparse(ast.Compare(left, [_OPPOSITE[type(operator)]()], [right]))
-        case _:
-            return f"not ({ast.unparse(test)})"
 
 
 def _changed_table(old: OracleFiles, new: OracleFiles, one: SharedOracle, renaming: Renaming) -> str:
@@ -210,7 +174,7 @@ def idle_assertions(
 
     `ran`: the executed lines of traced files, by path.
     """
-    files = OracleFiles({}, _as_assertions(sources))
+    files = OracleFiles({}, sources)
     found = []
     for one in shared:
         code = files.code(one.path)
@@ -224,12 +188,13 @@ def idle_assertions(
 
 
 def _assertion_lines(files: OracleFiles, place: Place) -> dict[str, frozenset[int]]:
-    found: dict[str, frozenset[int]] = {}
+    lines: dict[str, frozenset[int]] = {}
     for path, name in files.asserting_functions(place):
         code = files.code(path)
         node = None if code is None else code.functions.get(name)
-        lines = (
-            [getattr(one, "lineno", 0) for one in nodes_in(node) if fails(one)] if node is not None else []
-        )
-        found[path] = found.get(path, frozenset()) | frozenset(lines)
-    return found
+        parts = [] if node is None else nodes_in(node)
+        # A `raise AssertionError` runs only where it fails; the condition above it runs always.
+        asserting = (one for one in parts if fails(one) or failing_condition(one) is not None)
+        found = frozenset(getattr(one, "lineno", 0) for one in asserting)
+        lines[path] = lines.get(path, frozenset()) | found
+    return lines

@@ -292,6 +292,26 @@ _EXPRESSIONS = {
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+
+
+def negate(test: ast.expr) -> ast.expr:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+        case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _OPPOSITE:
+            return ast.Compare(left, [_OPPOSITE[type(operator)]()], [right])
+        case _:
+            return ast.UnaryOp(ast.Not(), test)
+
+
 def conjuncts(test: ast.expr) -> list[ast.expr]:
     """The single assertions in an expression: `a and b` has two, and so has `(a, b) == (c, d)`."""
     match test:

@@ -157,17 +157,9 @@ def _unreached_helpers(state: SuiteState, roots: Collection[Key]) -> set[Key]:
     }
 
 
-def _used_names(state: SuiteState) -> set[str]:
+def _used_names(state: SuiteState) -> frozenset[str]:
     """Names that are called, passed on, or requested as a fixture."""
-    found: set[str] = set()
-    for file in state.files.codes.values():
-        for node in nodes_in(file.tree):
-            match node:
-                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name) | ast.arg(arg=name):
-                    found.add(name)
-                case ast.Constant(value=str(name)):
-                    found.add(name)
-    return found
+    return frozenset[str]().union(*(code.used for code in state.files.codes.values()))
 
 
 _DERIVES = re.compile(r"^\s*class \w+\(", re.MULTILINE)
