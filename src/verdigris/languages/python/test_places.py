@@ -14,8 +14,8 @@ from verdigris.languages.python.stubs.forms import Function, is_docstring, last_
 from verdigris.languages.python.syntax import Source, first_line, parse_or_none
 from verdigris.languages.python.tests import collected_tests, definitions, is_fixture, read
 from verdigris.languages.python.tests.code import Files
+from verdigris.languages.python.tests.marks import marks
 from verdigris.languages.python.tests.reached import reached_assertions
-from verdigris.languages.python.weakening.facts import marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -12,10 +12,11 @@ from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
 from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import first_line, nodes_in, parse, parse_or_none
+from verdigris.languages.python.tests.marks import marks
 from verdigris.languages.test_comments import Comment, Declared, assign_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verdigris.languages.findings import TestComment
 
@@ -133,7 +134,7 @@ def read(text: str) -> TestFile:
     return TestFile(
         tuple(found for node, where in statements for found in _assertions(node, where)),
         tuple(collected_tests(tree)),
-        tuple(skips(tree, skip_owners(tree))),
+        tuple(Skip(mark.line, mark.what) for mark in marks(tree) if mark.kind == "skipped"),
     )
 
 
@@ -331,56 +332,3 @@ def _methods(node: ast.ClassDef) -> list[str]:
 
 def _join(scope: str, name: str) -> str:
     return f"{scope}::{name}" if scope else name
-
-
-_SKIPS = frozenset(
-    {
-        "skip",
-        "skipif",
-        "xfail",
-        "importorskip",
-        "skipIf",
-        "skipUnless",
-        "skipTest",
-        "SkipTest",
-        "expectedFailure",
-    }
-)
-_SKIP_OWNERS = frozenset({"pytest", "mark", "unittest", "self", "cls", "case"})
-
-
-def skip_owners(tree: ast.Module) -> frozenset[str]:
-    """The names of objects whose `skip` is that of a test tool."""
-    return _SKIP_OWNERS | {
-        alias.asname or alias.name for alias in _aliases(nodes_in(tree), {"pytest", "unittest", "mark"})
-    }
-
-
-def skips(tree: ast.AST, owners: frozenset[str]) -> Iterator[Skip]:
-    nodes = nodes_in(tree)
-    calls = [node for node in nodes if isinstance(node, ast.Call) and _is_skip(node.func, owners)]
-    called = {id(call.func) for call in calls}
-    bare = [
-        n
-        for n in nodes
-        if isinstance(n, ast.Name | ast.Attribute) and _is_skip(n, owners) and id(n) not in called
-    ]
-    for node in [*calls, *bare]:
-        yield Skip(node.lineno, ast.unparse(node))
-    for alias in _aliases(nodes, _SKIPS):
-        if alias.asname not in {None, alias.name}:
-            yield Skip(alias.lineno, ast.unparse(alias))
-
-
-def _aliases(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[ast.alias]:
-    return (node for node in nodes if isinstance(node, ast.alias) and node.name in names)
-
-
-def _is_skip(node: ast.expr, owners: Collection[str]) -> bool:
-    match node:
-        case ast.Attribute(value=owner, attr=name):
-            return name in _SKIPS and last_name(owner) in owners
-        case ast.Name(id=name):
-            return name in _SKIPS
-        case _:
-            return False

@@ -1,14 +1,13 @@
-"""Lists all facts that a suite asserts, test by test and row by row; and the marks that skip tests."""
+"""Lists all facts that a suite asserts, test by test and row by row."""
 
 from __future__ import annotations
 
 import ast
 import itertools
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.languages.assertions import Assertion, AssertionChange, Fact, Mark, Name
+from verdigris.languages.assertions import Assertion, AssertionChange, Fact, Name
 from verdigris.languages.python.stubs.forms import Function, last_name, owner_name, parametrized_names
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import (
@@ -16,8 +15,6 @@ from verdigris.languages.python.tests import (
     branches,
     failing_condition,
     is_assertion,
-    skip_owners,
-    skips,
     walk_statements,
 )
 from verdigris.languages.python.tests.code import owners_of
@@ -250,71 +247,3 @@ def _shape(node: ast.expr | None, local: frozenset[str], places: list[Name]) -> 
     ]
     places += here
     return ast.unparse(rename(node, lambda name: _PLACE if name.id in local else name) if here else node)
-
-
-_DESELECTING = frozenset({"collect_ignore", "collect_ignore_glob", "__test__"})
-_COLLECTING = ("pytest_collection", "pytest_ignore_collect", "pytest_collect", "pytest_itemcollected")
-_RUNNING = (
-    *(
-        "pytest_runtest",
-        "pytest_pyfunc_call",
-        "pytest_pycollect",
-        "pytest_make_collect",
-        "pytest_sessionfinish",
-    ),
-    *(
-        "pytest_report_teststatus",
-        "pytest_cmdline",
-        "pytest_load_initial",
-        "pytest_assertion",
-        "pytest_exception",
-    ),
-    *("pytest_fixture_setup", "pytest_configure", "pytest_generate_tests"),
-)
-
-
-@lru_cache(maxsize=16)
-def marks(tree: ast.Module) -> tuple[Mark, ...]:
-    """The marks of a file. The last ones are cached, like the trees."""
-    return tuple(_marks(tree.body, "", skip_owners(tree)))
-
-
-def _marks(body: list[ast.stmt], scope: str, owners: frozenset[str]) -> Iterator[Mark]:
-    for node in body:
-        match node:
-            case ast.ClassDef(name=name, body=inner):
-                inside = f"{scope}{name}"
-                for decorator in node.decorator_list:
-                    yield from _find_skips(decorator, inside, owners)
-                yield from _marks(inner, f"{inside}::", owners)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield from _find_skips(node, f"{scope}{name}", owners)
-                yield from _find_hooks(node)
-            case _:
-                yield from _find_skips(node, scope.removesuffix("::"), owners)
-                yield from _find_assignments(node, scope.removesuffix("::"))
-
-
-def _find_skips(node: ast.AST, scope: str, owners: frozenset[str]) -> Iterator[Mark]:
-    yield from (Mark("skipped", mark.line, mark.what, scope) for mark in skips(node, owners))
-
-
-def _find_hooks(node: Function) -> Iterator[Mark]:
-    if node.name.startswith(_COLLECTING):
-        yield Mark("deselected", node.lineno, ast.unparse(node), "")
-    elif node.name.startswith(_RUNNING):
-        yield Mark("hook", node.lineno, ast.unparse(node), "")
-
-
-def _find_assignments(node: ast.stmt, scope: str) -> Iterator[Mark]:
-    match node:
-        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
-            names = {last_name(target) for target in targets}
-        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            names = {last_name(target)}
-        case _:
-            return
-    if names & _DESELECTING and ast.unparse(node) != "__test__ = True":
-        yield Mark("deselected", node.lineno, ast.unparse(node), scope)
-    elif "pytest_plugins" in names:
-        yield Mark("hook", node.lineno, ast.unparse(node), scope)
