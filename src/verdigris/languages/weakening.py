@@ -314,4 +314,5 @@ def _names_scope(named: str, name: str, path: str, scope: str) -> bool:
     if not name:
         return path == named or path.startswith(f"{named.rstrip('/')}/")
     # A Rust test's full name begins with the modules that lead to its file.
-    return path == named and (is_in_scope(scope, name) or f"::{name}".endswith(f"::{scope}"))
+    is_full_name = path.endswith(".rs") and f"::{name}".endswith(f"::{scope}")
+    return path == named and (is_in_scope(scope, name) or is_full_name)

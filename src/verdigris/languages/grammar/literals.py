@@ -333,4 +333,4 @@ def _replace_literal(node: Node, lot: Chance) -> Replaced | None:
             return None
         drawn = f"{inner}x" if "\\" in inner else str(other_value(inner, lot))
         now = f"{text[0]}{drawn}{text[0]}"
-    return Replaced(line_of(node), node.start_byte, node.end_byte, text, now)
+    return Replaced(node.start_byte, node.end_byte, now, line_of(node), text)
