@@ -202,40 +202,46 @@ def _row(row: ast.expr) -> Any:
 
 
 def _assertion(node: ast.stmt | ast.expr, what: str, parts: tuple[Any, ...], where: _Where) -> Assertion:
-    names: list[Name] = []
-    shape = _shape(
-        (*where.guards, type(node).__name__ if isinstance(node, ast.stmt) else "row", *parts), where, names
-    )
-    return Assertion(node.lineno, what, where.scope, shape, tuple(names))
+    kind = type(node).__name__ if isinstance(node, ast.stmt) else "row"
+    shape = Shape(where.local, loose=True)
+    text = shape.write([*where.guards, kind, *parts])
+    return Assertion(node.lineno, what, where.scope, text, tuple(shape.names))
 
 
-def _shape(node: Any, where: _Where, names: list[Name]) -> str:
-    match node:
-        case ast.Name(id=text) | ast.alias(name=text) | ast.arg(arg=text):
-            return _placeholder(text, names, local=text in where.local)
-        case ast.Attribute(value=value, attr=text):
-            return f"{_shape(value, where, names)}.{_placeholder(text, names)}"
-        case ast.keyword(arg=str(text), value=value):
-            return f"{_placeholder(text, names)}={_shape(value, where, names)}"
-        case ast.AST():
-            fields = (
-                _shape(value, where, names) for key, value in ast.iter_fields(node) if key not in _IGNORED
-            )
-            return f"{type(node).__name__}({','.join(fields)})"
-        case list() | tuple():
-            return f"[{','.join(_shape(part, where, names) for part in node)}]"
-        case _:
-            return repr(node)
+class Shape:
+    """Writes code with placeholders for names that may be renamed, and lists these names."""
+
+    def __init__(self, local: frozenset[str], *, loose: bool) -> None:
+        """`loose`: leaves every name open to a rename, not only the local ones."""
+        self.local, self.loose = local, loose
+        self.names: list[Name] = []
+
+    def write(self, node: Any) -> str:
+        match node:
+            case ast.Name(id=text) | ast.alias(name=text) | ast.arg(arg=text):
+                return self._take(text, local=text in self.local)
+            case ast.Attribute(value=value, attr=text):
+                return f"{self.write(value)}.{self._take(text)}"
+            case ast.keyword(arg=str(text), value=value):
+                return f"{self._take(text)}={self.write(value)}"
+            case ast.AST():
+                fields = (self.write(part) for key, part in ast.iter_fields(node) if key not in _IGNORED)
+                return f"{type(node).__name__}({','.join(fields)})"
+            case list() | tuple():
+                return f"[{','.join(map(self.write, node))}]"
+            case _:
+                return repr(node)
+
+    def _take(self, text: str, *, local: bool = False) -> str:
+        if not local and (not self.loose or _is_fixed(text)):
+            return text
+        self.names.append(Name(text, local))
+        return "$" if local else "@"
 
 
-def _placeholder(text: str, names: list[Name], *, local: bool = False) -> str:
-    """A placeholder for a name; names of the language and of test tools stay, since nobody renames them."""
-    if not local and (
-        hasattr(builtins, text) or text in _CONTEXTS | {"pytest", "approx"} or _is_assert_name(text)
-    ):
-        return text
-    names.append(Name(text, local))
-    return "$" if local else "@"
+def _is_fixed(name: str) -> bool:
+    """Whether a name is one of the language or of a test tool: nobody renames these."""
+    return hasattr(builtins, name) or name in _CONTEXTS | {"pytest", "approx"} or _is_assert_name(name)
 
 
 def local_names(node: Function) -> frozenset[str]:

@@ -7,10 +7,11 @@ import itertools
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.languages.assertions import Assertion, AssertionChange, Fact, Name
+from verdigris.languages.assertions import Assertion, AssertionChange, Fact
 from verdigris.languages.python.stubs.forms import Function, last_name, owner_name, parametrized_names
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import (
+    Shape,
     asserting_contexts,
     branches,
     failing_condition,
@@ -18,7 +19,7 @@ from verdigris.languages.python.tests import (
     walk_statements,
 )
 from verdigris.languages.python.tests.code import owners_of
-from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
+from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row
 from verdigris.languages.python.weakening.strength import compare, conjuncts, negate, normalize, raise_form
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _CALLS = 4
 """How deep calls of helpers are followed."""
 _CASES = 400
-_PLACE = ast.Name("$", ast.Load())
 
 Guard = tuple[str, ast.expr | None]
 
@@ -216,14 +216,8 @@ def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace)
         for form in conjuncts(at.names.inline_names(test)):
             # With the values of a row, both sides may be tuples, which are asserted part by part.
             whole = normalize(form)
-            places: list[Name] = []
-            local = at.names.local
-            shape = "|".join(
-                [
-                    *(f"{word}:{_shape(test, local, places)}" for word, test in guards),
-                    _shape(whole, local, places),
-                ]
-            )
+            shape = Shape(at.names.local, loose=False)
+            text = shape.write([*guards, whole])
             shown = tuple(word if test is None else f"{word} {ast.unparse(test)}" for word, test in guards)
             yield PythonFact(
                 at.names.code.path,
@@ -231,19 +225,7 @@ def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace)
                 what,
                 at.test[1],
                 shown,
-                Assertion(node.lineno, what, at.test[1], shape, tuple(places)),
+                Assertion(node.lineno, what, at.test[1], text, tuple(shape.names)),
                 at.case,
                 whole,
             )
-
-
-def _shape(node: ast.expr | None, local: frozenset[str], places: list[Name]) -> str:
-    if node is None:
-        return ""
-    here = [
-        Name(part.id, local=True)
-        for part in nodes_in(node)
-        if isinstance(part, ast.Name) and part.id in local
-    ]
-    places += here
-    return ast.unparse(rename(node, lambda name: _PLACE if name.id in local else name) if here else node)
