@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
+from verdigris.core.value import value
 from verdigris.languages.python.modules import dotted_name
 from verdigris.languages.python.renames import read_renaming
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
@@ -16,10 +17,10 @@ from verdigris.languages.python.weakening import weakenings
 from verdigris.languages.tracing import SharedLosses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.languages.python.renames import Renaming
-    from verdigris.languages.python.tests.code import Place
+    from verdigris.languages.python.tests.code import Code, Place
     from verdigris.languages.tracing import SharedOracle
 
 _SHOWN = 60
@@ -41,10 +42,17 @@ def judge_shared(
     old, new = OracleFiles({}, before), OracleFiles({}, after)
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
     renaming = read_renaming(_trees(before), _trees(after))
-    for one in shared:
-        if one.kind == "expectation" and (told := _changed_table(old, new, one, renaming)):
-            harmless = _is_stub(old, before, one) or _only_grew(old, new, one) or _stays_empty(old, new, one)
-            (noted if harmless else blocking).append(told)
+    for oracle in shared:
+        if oracle.kind == "expectation":
+            was, now = (_read_table(files, oracle) for files in (old, new))
+            if change := _changed_value(was, now, renaming):
+                harmless = (
+                    _is_stub(was, before) or _only_grew(was, now) or (_is_empty(was) and _is_empty(now))
+                )
+                where = f"{oracle.path}:{oracle.line}: {oracle.name}"
+                (noted if harmless else blocking).append(
+                    f"{where} {change}; {oracle.test} expects what it holds"
+                )
     return SharedLosses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
 
 
@@ -56,9 +64,9 @@ def _lost_assertions(
     files: OracleFiles, before: Mapping[str, str], after: Mapping[str, str], shared: list[SharedOracle]
 ) -> tuple[list[str], list[str]]:
     places = frozenset[tuple[str, str]]()
-    for one in shared:
-        code = files.code(one.path)
-        places |= frozenset() if code is None else files.asserting_functions((code, one.name))
+    for oracle in shared:
+        code = files.code(oracle.path)
+        places |= frozenset() if code is None else files.asserting_functions((code, oracle.name))
     ranges = [
         (path, node.lineno, node.end_lineno or node.lineno)
         for path, name in places
@@ -70,14 +78,14 @@ def _lost_assertions(
     for less in weakenings({**use, **before}, {**use, **after}) if ranges else ():
         if any(path == less.path and first <= less.line <= last for path, first, last in ranges):
             now = f", is `{less.after}`" if less.after else ""
-            told = f"{less.path}:{less.line}: {less.kind}: was `{less.before}`{now}; tests assert with it"
-            (blocking if less.kind in _LOSES else noted).append(told)
+            loss = f"{less.path}:{less.line}: {less.kind}: was `{less.before}`{now}; tests assert with it"
+            (blocking if less.kind in _LOSES else noted).append(loss)
     return blocking, noted
 
 
 def _write_calling_tests(shared: Iterable[SharedOracle]) -> str:
     """Tests that call each of these functions, so that a function which moved is found by its import."""
-    names = [(dotted_name(one.path), one.name) for one in shared]
+    names = [(dotted_name(oracle.path), oracle.name) for oracle in shared]
     return "".join(
         f"from {module} import {name}\n\n\ndef test_{name}():\n    {name}(value)\n"
         for module, name in names
@@ -85,43 +93,36 @@ def _write_calling_tests(shared: Iterable[SharedOracle]) -> str:
     )
 
 
-def _changed_table(old: OracleFiles, new: OracleFiles, one: SharedOracle, renaming: Renaming) -> str:
+@value
+class _Table:
+    """A value of source from which tests take what they expect."""
+
+    code: Code | None
+    values: Sequence[ast.expr]
+    """Those that the branches of the file assign to it, in order."""
+
+
+def _read_table(files: OracleFiles, oracle: SharedOracle) -> _Table:
+    code = files.code(oracle.path)
+    place = None if code is None else files.resolve(code, oracle.name)
+    return _Table(None, ()) if place is None else _Table(place[0], place[0].values.get(place[1], ()))
+
+
+def _changed_value(was: _Table, now: _Table, renaming: Renaming) -> str:
     """Describes the first branch in which a table has another value; empty if there is none."""
-    before, after = _all_values(old, one), _all_values(new, one)
-    pairs = zip_longest(before, after)
-    was, now = next(
-        ((a, b) for a, b in pairs if a is None or b is None or not renaming.keeps(a, b)), (None, None)
-    )
-    if not before or was is now:
-        return ""
-    held = f"was `{_short(was)}`" if was else "had no value in this branch"
-    became = f"is `{_short(now)}`" if now else "it is gone"
-    return f"{one.path}:{one.line}: {one.name} {held}, {became}; {one.test} expects what it holds"
+    for old, new in zip_longest(was.values, now.values) if was.values else ():
+        if old is None or new is None or not renaming.keeps(old, new):
+            held = f"was `{_short(old)}`" if old else "had no value in this branch"
+            became = f"is `{_short(new)}`" if new else "it is gone"
+            return f"{held}, {became}"
+    return ""
 
 
-def _all_values(files: OracleFiles, one: SharedOracle) -> list[ast.expr]:
-    """The values that the branches of the file assign to a table."""
-    place = _place(files, one)
-    return [] if place is None else place[0].values.get(place[1], [])
-
-
-def _value(files: OracleFiles, one: SharedOracle) -> ast.expr | None:
-    """The last of them."""
-    values = _all_values(files, one)
-    return values[-1] if values else None
-
-
-def _place(files: OracleFiles, one: SharedOracle) -> Place | None:
-    code = files.code(one.path)
-    return None if code is None else files.resolve(code, one.name)
-
-
-def _is_stub(files: OracleFiles, texts: Mapping[str, str], one: SharedOracle) -> bool:
-    """Whether the old value was only a stub: the marker is on its lines or right above."""
-    place, held = _place(files, one), _value(files, one)
-    if place is None or held is None:
+def _is_stub(table: _Table, texts: Mapping[str, str]) -> bool:
+    """Whether the last value was only a stub: the marker is on its lines or right above."""
+    if table.code is None or not table.values:
         return False
-    lines = texts[place[0].path].split("\n")
+    held, lines = table.values[-1], texts[table.code.path].split("\n")
     return any(STUB_MARK in line for line in lines[max(held.lineno - 2, 0) : held.end_lineno])
 
 
@@ -130,30 +131,24 @@ def _short(node: ast.expr) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def _stays_empty(old: OracleFiles, new: OracleFiles, one: SharedOracle) -> bool:
-    """Whether a table was empty and still is: source fills it at run time."""
-    return all(_is_empty(files, one) for files in (old, new))
-
-
-def _is_empty(files: OracleFiles, one: SharedOracle) -> bool:
-    place, values = _place(files, one), _all_values(files, one)
-    match values:
+def _is_empty(table: _Table) -> bool:
+    """Whether a table is empty as written: source fills it at run time."""
+    match table.values:
         case [ast.Dict(keys=[]) | ast.List(elts=[])]:
             return True
-        case [ast.Call(func=func, args=[], keywords=[])] if place is not None:
+        case [ast.Call(func=func, args=[], keywords=[])] if table.code is not None:
             first, dot, rest = ast.unparse(func).partition(".")
-            return f"{place[0].imports.get(first, first)}{dot}{rest}" in _CONTAINERS
+            return f"{table.code.imports.get(first, first)}{dot}{rest}" in _CONTAINERS
         case _:
             return False
 
 
-def _only_grew(old: OracleFiles, new: OracleFiles, one: SharedOracle) -> bool:
+def _only_grew(was: _Table, now: _Table) -> bool:
     """Whether a table still has all its old entries, unchanged."""
-    was, now = _value(old, one), _value(new, one)
-    if was is None or now is None or len(_all_values(old, one)) != len(_all_values(new, one)):
+    if not was.values or len(was.values) != len(now.values):
         return False
     try:
-        held, holds = ast.literal_eval(was), ast.literal_eval(now)
+        held, holds = (ast.literal_eval(table.values[-1]) for table in (was, now))
     except (ValueError, TypeError, RecursionError):
         return False
     match held, holds:
@@ -175,16 +170,15 @@ def idle_assertions(
     `ran`: the executed lines of traced files, by path.
     """
     files = OracleFiles({}, sources)
-    found = []
-    for one in shared:
-        code = files.code(one.path)
-        place = None if code is None else files.resolve(code, one.name)
+    idle = []
+    for oracle in shared:
+        code = files.code(oracle.path)
+        place = None if code is None else files.resolve(code, oracle.name)
         lines = {} if place is None else _assertion_lines(files, place)
         if lines and not any(lines[path] & ran.get(path, frozenset()) for path in lines):
-            found.append(
-                f"{one.path}:{one.line}: {one.name}: {one.test} asserts with it, and no assertion in it ran"
-            )
-    return tuple(found)
+            where = f"{oracle.path}:{oracle.line}: {oracle.name}"
+            idle.append(f"{where}: {oracle.test} asserts with it, and no assertion in it ran")
+    return tuple(idle)
 
 
 def _assertion_lines(files: OracleFiles, place: Place) -> dict[str, frozenset[int]]:
@@ -194,7 +188,7 @@ def _assertion_lines(files: OracleFiles, place: Place) -> dict[str, frozenset[in
         node = None if code is None else code.functions.get(name)
         parts = [] if node is None else nodes_in(node)
         # A `raise AssertionError` runs only where it fails; the condition above it runs always.
-        asserting = (one for one in parts if fails(one) or failing_condition(one) is not None)
-        found = frozenset(getattr(one, "lineno", 0) for one in asserting)
-        lines[path] = lines.get(path, frozenset()) | found
+        asserting = (part for part in parts if fails(part) or failing_condition(part) is not None)
+        own = frozenset(getattr(part, "lineno", 0) for part in asserting)
+        lines[path] = lines.get(path, frozenset()) | own
     return lines

@@ -148,10 +148,10 @@ def _compare_same_rank(
         case "or", "or":
             return AssertionChange.STRONGER if set(is_.sides) < set(was.sides) else AssertionChange.WEAKER
         case "==", "==" if set(was.sides) & set(is_.sides):
-            (one, *_), (two, *_) = set(was.sides) - set(is_.sides), set(is_.sides) - set(was.sides)
-            if _is_call_on(two, one):
+            (before, *_), (after, *_) = set(was.sides) - set(is_.sides), set(is_.sides) - set(was.sides)
+            if _is_call_on(after, before):
                 return AssertionChange.WEAKER
-            return AssertionChange.STRONGER if _is_call_on(one, two) else AssertionChange.CHANGED
+            return AssertionChange.STRONGER if _is_call_on(before, after) else AssertionChange.CHANGED
         case _:
             return AssertionChange.CHANGED
 
@@ -237,13 +237,9 @@ def _compare_exceptions(old: ast.Call, new: ast.Call) -> AssertionChange:
     was, is_ = _exceptions(old.args[0]), _exceptions(new.args[0])
     if was == is_:
         return AssertionChange.SAME
-    if all(any(_is_caught_by(one, other) for other in was) for one in is_):
+    if _are_caught_by(is_, was):
         return AssertionChange.STRONGER
-    return (
-        AssertionChange.WEAKER
-        if all(any(_is_caught_by(one, other) for other in is_) for one in was)
-        else AssertionChange.CHANGED
-    )
+    return AssertionChange.WEAKER if _are_caught_by(was, is_) else AssertionChange.CHANGED
 
 
 def _exceptions(node: ast.expr) -> frozenset[str]:
@@ -251,11 +247,15 @@ def _exceptions(node: ast.expr) -> frozenset[str]:
     return frozenset(ast.unparse(part) for part in parts)
 
 
+def _are_caught_by(names: frozenset[str], others: frozenset[str]) -> bool:
+    return all(any(_is_caught_by(name, other) for other in others) for name in names)
+
+
 def _is_caught_by(name: str, other: str) -> bool:
     """Whether the other class catches an exception; a project's own is only known to be an `Exception`."""
-    one, two = (getattr(builtins, n, None) for n in (name, other))
-    if isinstance(one, type) and isinstance(two, type):
-        return issubclass(one, two)
+    thrown, caught = (getattr(builtins, known, None) for known in (name, other))
+    if isinstance(thrown, type) and isinstance(caught, type):
+        return issubclass(thrown, caught)
     return name == other or other in {"Exception", "BaseException"}
 
 

@@ -163,6 +163,7 @@ def _used_names(state: SuiteState) -> frozenset[str]:
     return frozenset[str]().union(*(code.used for code in state.files.codes.values()))
 
 
+_IMPORTS = re.compile(r"\s*(?:import|from) ")
 _DERIVES = re.compile(r"^\s*class \w+\(", re.MULTILINE)
 
 
@@ -252,18 +253,9 @@ def _own_names(node: ast.ClassDef) -> set[str]:
 
 def files_of_bases(texts: Mapping[str, str], files: Iterable[str]) -> list[str]:
     """The files from which the texts may import, and so inherit tests."""
-    words = {word for text in texts.values() for word in imported_modules(text)}
-    return [p for p in files if p.endswith(".py") and p.rpartition("/")[2].removesuffix(".py") in words]
-
-
-def imported_modules(text: str) -> frozenset[str]:
-    """The last part of the name of each module that a text may import from."""
-    return frozenset(
-        word.rpartition(".")[2]
-        for line in text.splitlines()
-        if line.lstrip().startswith(("import ", "from "))
-        for word in re.findall(r"[\w.]+", line)
-    )
+    imports = (line for text in texts.values() for line in text.splitlines() if _IMPORTS.match(line))
+    modules = {word.rpartition(".")[2] for line in imports for word in re.findall(r"[\w.]+", line)}
+    return [p for p in files if p.endswith(".py") and p.rpartition("/")[2].removesuffix(".py") in modules]
 
 
 def find_touched(old: Files, new: Files) -> set[str]:
