@@ -31,9 +31,12 @@ class Assertion:
 
 
 @value
-class Skip:
+class Mark:
+    kind: str
     line: int
     what: str
+    scope: str
+    """The test, class or function that the mark is in or on; empty for the whole file."""
 
 
 @value
@@ -43,16 +46,7 @@ class TestFile:
     assertions: tuple[Assertion, ...] = ()
     tests: tuple[tuple[str, int], ...] = ()
     """`Class::name` and line of each test that a runner would collect by its name."""
-    skips: tuple[Skip, ...] = ()
-
-
-@value
-class Mark:
-    kind: str
-    line: int
-    what: str
-    scope: str
-    """The test, class or function that the mark is in or on; empty for the whole file."""
+    skips: tuple[Mark, ...] = ()
 
 
 def is_in_scope(name: str, scope: str) -> bool:
@@ -238,9 +232,5 @@ class TestReading:
         return TestFacts(len(own) - rows, rows, skip_of(name, self.marks))
 
     def as_test_file(self) -> TestFile:
-        skips = (Skip(mark.line, mark.what) for mark in self.marks)
-        return TestFile(
-            tuple(fact.loose for fact in self.facts),
-            tuple((test.name, test.line) for test in self.tests),
-            tuple(skips),
-        )
+        tests = tuple((test.name, test.line) for test in self.tests)
+        return TestFile(tuple(fact.loose for fact in self.facts), tests, self.marks)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from verdigris.core.value import replace, value
-from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
+from verdigris.languages.assertions import Assertion, Name, TestFile
 from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import first_line, nodes_in, parse, parse_or_none
 from verdigris.languages.python.tests.marks import marks
@@ -134,7 +134,7 @@ def read(text: str) -> TestFile:
     return TestFile(
         tuple(found for node, where in statements for found in _assertions(node, where)),
         tuple(collected_tests(tree)),
-        tuple(Skip(mark.line, mark.what) for mark in marks(tree) if mark.kind == "skipped"),
+        tuple(mark for mark in marks(tree) if mark.kind == "skipped"),
     )
 
 

@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdigris.languages.python.stubs.forms import Function, is_docstring
@@ -47,6 +48,15 @@ def _find_only_value(function: ast.FunctionDef) -> ast.expr | None:
             return None
 
 
+@lru_cache(maxsize=512)
+def _scope_of(function: Function) -> tuple[frozenset[str], frozenset[str], Env]:
+    """The parameters of a function, all its local names, and those with one value. Tests share helpers."""
+    parameters = frozenset(part.arg for part in nodes_in(function.args) if isinstance(part, ast.arg))
+    stored = (n.id for n in own_nodes(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    named = find_single_assignments(function) | _find_local_functions(function)
+    return parameters, parameters.union(stored), named
+
+
 @dataclass(slots=True)
 class TestNames:
     """The meanings of the names in one function, for one call of it."""
@@ -59,16 +69,12 @@ class TestNames:
 
     def enter(self, code: Code, function: Function, given: Mapping[str, ast.expr]) -> TestNames:
         """The names inside a called function. `given`: values of parameters; others may be fixtures."""
-        parameters = {part.arg for part in nodes_in(function.args) if isinstance(part, ast.arg)}
-        stored = {
-            n.id for n in own_nodes(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
-        inner = TestNames(self.files, code, dict(given), frozenset(parameters | stored), self.depth + 1)
+        parameters, local, named = _scope_of(function)
+        inner = TestNames(self.files, code, dict(given), local, self.depth + 1)
         if self.depth < _DEPTH:
             inner.env |= {
                 n: v for n in parameters - given.keys() if (v := inner.fixture_value(n)) is not None
             }
-        named = find_single_assignments(function) | _find_local_functions(function)
         for name, value in named.items():
             if name not in parameters:
                 inner.env[name] = inner.inline_names(value)
