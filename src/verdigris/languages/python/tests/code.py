@@ -16,8 +16,8 @@ from verdigris.languages.python.tests import is_fixture, visible_statements
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_DEPTH = 8
-"""How many imports are followed from one file to the next."""
+_MOST = 200
+"""The most names in other files and classes that one name is followed to."""
 
 Env = dict[str, ast.expr]
 Place = tuple["Code", str]
@@ -229,10 +229,14 @@ class Files:
         """The function, class or value that a name means in a file, also if it is inherited or imported."""
         key = code.path, dotted.replace("::", ".")
         if key not in self._resolved:
-            self._resolved[key] = self._resolve(code, key[1], _DEPTH)
+            self._resolved[key] = self._resolve(code, key[1], set())
         return self._resolved[key]
 
-    def _resolve(self, code: Code, dotted: str, depth: int) -> Place | None:
+    def _resolve(self, code: Code, dotted: str, seen: set[tuple[str, str]]) -> Place | None:
+        """`seen`: the names, with their files, that were tried already: imports may go in a circle."""
+        if (code.path, dotted) in seen or len(seen) > _MOST:
+            return None
+        seen.add((code.path, dotted))
         name = dotted.replace(".", "::")
         if name in code.functions or name in code.classes:
             return code, name
@@ -241,11 +245,11 @@ class Files:
         if name in code.values:
             return code, name
         owner, _, method = name.rpartition("::")
-        for base in code.bases(owner) if depth else ():
-            if place := self._resolve(code, f"{base}.{method}", depth - 1):
+        for base in code.bases(owner):
+            if place := self._resolve(code, f"{base}.{method}", seen):
                 return place
-        for module, rest in _import_of(code, dotted) if depth else ():
-            places = {self._resolve(there, rest, depth - 1) for there in self._files_of(code, module)}
+        for module, rest in _import_of(code, dotted):
+            places = {self._resolve(there, rest, seen) for there in self._files_of(code, module)}
             if len(places - {None}) == 1:
                 return (places - {None}).pop()
         return None
