@@ -141,9 +141,7 @@ def _compare_answers(
         return differences(*map(answers, runs)) if all(_whole(run) for run in runs) else {}
 
     first = differing()
-    if not first:
-        return {}
-    again = differing()
+    again = differing() if first else {}
     return {name: pair for name, pair in first.items() if again.get(name) == pair}
 
 

@@ -150,15 +150,20 @@ class PlainFact(Fact):
             is_.slack,
         ):
             return AssertionChange.SAME
-        if is_.rank == 0:
-            return AssertionChange.WEAKER if was.rank else AssertionChange.SAME
-        if not self.names() & other.names():
-            return AssertionChange.UNRELATED
-        if was.rank != is_.rank:
-            if is_.rank < was.rank:
-                return AssertionChange.WEAKER
-            return AssertionChange.STRONGER if self.names() <= other.names() else AssertionChange.CHANGED
-        return _compare_same_rank(was, is_)
+        names, others = self.names(), other.names()
+        change = compare_ranks(was.rank, is_.rank, related=bool(names & others), keeps=names <= others)
+        return change or _compare_same_rank(was, is_)
+
+
+def compare_ranks(was: float, is_: float, *, related: bool, keeps: bool) -> AssertionChange | None:
+    """What the ranks decide; None if both assertions pin alike. `keeps`: the new one has all old names."""
+    if is_ == 0:
+        return AssertionChange.WEAKER if was else AssertionChange.SAME
+    if not related:
+        return AssertionChange.UNRELATED
+    if is_ > was:
+        return AssertionChange.STRONGER if keeps else AssertionChange.CHANGED
+    return AssertionChange.WEAKER if is_ < was else None
 
 
 def _compare_rows(was: Check, is_: Check) -> AssertionChange:

@@ -112,7 +112,6 @@ def test_to_ask_and_to_compare_is_more_than_to_ask(path: str, text: str) -> None
         ("src/a.ts", "const mode = process.env.NODE_ENV ?? 'production';"),
         ("a.go", 'package a\n\nimport "os"\n\nfunc F() string { return os.Getenv("HOME") }'),
         ("src/a.rs", "impl PartialEq for A { fn eq(&self, o: &A) -> bool { self.x == o.x } }"),
-        ("src/a.rs", "impl PartialEq for A { fn eq(&self, other: &A) -> bool { self.n == other.n } }"),
         ("src/a.vue", "<script>process.exit()</script>"),
         ("src/a.ts", "const said = 'first ' + 'half of a test';"),
         ("src/a.ts", "if (import.meta.url === pathToFileURL(process.argv[1]).href) main();"),

@@ -34,18 +34,22 @@ def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
 
 
 def stands(text: str, function: str) -> bool:
-    """Whether the text defines a test of this qualified name."""
-    return any(test.name == function for test in written_tests(text, [function]))
+    """Whether the text defines a test, or a class of tests, of this qualified name."""
+    return any(True for _ in _definitions_of(text, function))
+
+
+def _definitions_of(text: str, name: str) -> Iterator[Function | ast.ClassDef]:
+    tree = parse_or_none(text)
+    return (node for known, node in definitions(() if tree is None else tree.body) if known == name)
 
 
 def cut_test(text: str, name: str) -> str:
-    """Removes a test from a text; a text that does not parse stays as it is."""
+    """Removes a test, or a class of tests, from a text; a text that does not parse stays as it is."""
     lines = text.splitlines(keepends=True)
-    tests = (test for test in written_tests(text, [name]) if test.name == name)
-    for test in sorted(tests, key=lambda test: test.first, reverse=True):
-        line = lines[test.first - 1]
-        indent = line[: len(line) - len(line.lstrip())]
-        lines[test.first - 1 : test.last] = [f"{indent}pass\n"]
+    for node in sorted(_definitions_of(text, name), key=first_line, reverse=True):
+        first = first_line(node)
+        indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
+        lines[first - 1 : node.end_lineno] = [f"{indent}pass\n"]
     return "".join(lines)
 
 

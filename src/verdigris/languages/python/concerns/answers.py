@@ -64,18 +64,6 @@ def _truth(node: ast.expr) -> bool | None:
     return None
 
 
-def find_swallowed(at: SeenNode) -> Iterator[Concern]:
-    match at.node:
-        case ast.ExceptHandler(type=kind, body=body):
-            caught = "everything" if kind is None else last_name(kind)
-            if caught == "AssertionError" and not any(isinstance(n, ast.Raise) for n in nodes_of(body)):
-                yield at.concern("swallow", "source catches AssertionError")
-            elif caught in {"everything", "Exception", "BaseException"}:
-                match body:
-                    case [ast.Return(value=answer)] if answer is None or is_constant(answer):
-                        yield at.concern("swallow", f"it does `{ast.unparse(body[0])}` whatever fails")
-
-
 def find_counters(at: SeenNode) -> Iterator[Concern]:
     """Finds a decision that depends on a value outside of the function which the function itself changes."""
     function = at.node

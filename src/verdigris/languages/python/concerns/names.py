@@ -75,10 +75,9 @@ def _as_text(data: Any, *_: Any) -> Any:
 
 
 _PURE: dict[str, Callable[..., Any]] = {
-    **{f"base64.{name}decode": getattr(base64, f"{name}decode") for name in ("b64", "standard_b64", "b32")},
     **{
         f"base64.{name}decode": getattr(base64, f"{name}decode")
-        for name in ("urlsafe_b64", "b16", "b85", "a85")
+        for name in ("b64", "standard_b64", "urlsafe_b64", "b16", "b32", "b85", "a85")
     },
     **{f"binascii.{name}": getattr(binascii, name) for name in ("a2b_base64", "unhexlify", "a2b_hex")},
     **dict.fromkeys(("builtins.bytes.fromhex", "builtins.bytearray.fromhex"), bytes.fromhex),

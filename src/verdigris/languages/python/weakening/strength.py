@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import AssertionChange
+from verdigris.languages.assertions import AssertionChange, compare_ranks
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.weakening.names import rename
@@ -52,17 +52,13 @@ class _AssertionStrength:
 
 def _measure_strength(form: ast.expr) -> _AssertionStrength:
     match form:
-        case ast.Constant():
-            return _AssertionStrength(0, ())
-        case ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Lambda():
+        case ast.Constant() | ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Lambda():
             return _AssertionStrength(0, ())
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return _measure_comparison(left, operator, right)
         case ast.BoolOp(op=ast.Or(), values=values):
-            sides = tuple(ast.unparse(part) for part in values)
-            return _AssertionStrength(
-                min(0.5, *(_measure_strength(part).rank for part in values)), sides, "or"
-            )
+            rank = min(0.5, *(_measure_strength(part).rank for part in values))
+            return _AssertionStrength(rank, tuple(map(ast.unparse, values)), "or")
         case ast.Call(func=ast.Name(id="isinstance"), args=[subject, _]):
             return _AssertionStrength(2, (ast.unparse(subject),), "isinstance")
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
@@ -97,20 +93,16 @@ def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
     """How an old assertion changed, if the new one replaces it."""
     if ast.unparse(old) == ast.unparse(new):
         return AssertionChange.SAME
+    if _is_raises(old) and _is_raises(new):
+        return _compare_raises(old, new)
     if _is_raises(old) or _is_raises(new):
-        return _compare_raises(old, new) if _is_raises(old) and _is_raises(new) else AssertionChange.UNRELATED
+        return AssertionChange.UNRELATED
     if _is_of_more(old, new):
         return AssertionChange.STRONGER
     was, is_ = _measure_strength(old), _measure_strength(new)
-    if is_.rank == 0:
-        return AssertionChange.WEAKER if was.rank else AssertionChange.SAME
-    if not _are_related(old, new):
-        return AssertionChange.UNRELATED
-    if was.rank != is_.rank:
-        if is_.rank < was.rank:
-            return AssertionChange.WEAKER
-        return AssertionChange.STRONGER if _names_in(old) <= _names_in(new) else AssertionChange.CHANGED
-    return _compare_same_rank(old, new, was, is_)
+    keeps = _names_in(old) <= _names_in(new)
+    change = compare_ranks(was.rank, is_.rank, related=_are_related(old, new), keeps=keeps)
+    return change or _compare_same_rank(old, new, was, is_)
 
 
 def _is_of_more(old: ast.expr, new: ast.expr) -> bool:
@@ -216,19 +208,18 @@ def _tolerances(form: ast.expr) -> tuple[str, float]:
     return str(rest), max(given, default=1e-6)
 
 
-def _is_raises(form: ast.expr) -> bool:
+def _is_raises(form: ast.expr) -> TypeGuard[ast.Call]:
     return isinstance(form, ast.Call) and last_name(form.func).startswith("with ")
 
 
-def _compare_raises(old: ast.expr, new: ast.expr) -> AssertionChange:
-    if not (isinstance(old, ast.Call) and isinstance(new, ast.Call)):
+def _compare_raises(old: ast.Call, new: ast.Call) -> AssertionChange:
+    is_same_body = ast.unparse(old.args[1]) == ast.unparse(new.args[1])
+    if not is_same_body and not _are_related(old.args[1], new.args[1]):
         return AssertionChange.UNRELATED
-    if not _are_related(old.args[1], new.args[1]) and ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
-        return AssertionChange.UNRELATED
-    kinds, match = _compare_exceptions(old, new), _compare_patterns(old, new)
-    if AssertionChange.WEAKER in {kinds, match}:
+    changes = {_compare_exceptions(old, new), _compare_patterns(old, new)}
+    if AssertionChange.WEAKER in changes:
         return AssertionChange.WEAKER
-    if AssertionChange.CHANGED in {kinds, match} or ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
+    if AssertionChange.CHANGED in changes or not is_same_body:
         return AssertionChange.CHANGED
     return AssertionChange.STRONGER
 
