@@ -177,13 +177,13 @@ def _compare_rows(was: Check, is_: Check) -> AssertionChange:
 
 
 def _compare_same_rank(was: Check, is_: Check) -> AssertionChange:
-    one, two = _join_words(was.subject), _join_words(is_.subject)
-    if was.slack != is_.slack and one == two:
+    before, after = _join_words(was.subject), _join_words(is_.subject)
+    if was.slack != is_.slack and before == after:
         return AssertionChange.WEAKER if is_.slack > was.slack else AssertionChange.STRONGER
     if _join_words(was.expected) == _join_words(is_.expected) and was.kind == is_.kind:
-        if _is_call_on(two, one):
+        if _is_call_on(after, before):
             return AssertionChange.WEAKER
-        if _is_call_on(one, two):
+        if _is_call_on(before, after):
             return AssertionChange.STRONGER
     return AssertionChange.CHANGED
 

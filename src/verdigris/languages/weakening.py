@@ -64,8 +64,8 @@ def losses_between(old: Suite, new: Suite, pairs: Mapping[int, int]) -> Iterator
 
 
 def describe_losses(losing: Iterable[Loss]) -> tuple[Weakening, ...]:
-    found = (Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after) for loss in losing)
-    return tuple(dict.fromkeys(found))
+    weakenings = (Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after) for loss in losing)
+    return tuple(dict.fromkeys(weakenings))
 
 
 def _lost_facts(old: Suite, new: Suite, pairs: Mapping[int, int]) -> Iterator[Loss]:
@@ -215,11 +215,11 @@ def _kind_if_changed(fact: Fact, other: Fact) -> str:
     return "changed" if fact.case == other.case else ""
 
 
-def _new_marks(old: Suite, new: Suite, found_in: Mapping[int, int]) -> Iterator[Loss]:
+def _new_marks(old: Suite, new: Suite, pairs: Mapping[int, int]) -> Iterator[Loss]:
     """Lists new marks on tests that existed before; the author of a new test may skip it."""
     known = Counter((mark.kind, mark.what) for _, mark in old.marks())
-    fresh = _find_new_tests(old, new, found_in)
-    origins = _TestOrigins(old, new, found_in)
+    fresh = _find_new_tests(old, new, pairs)
+    origins = _TestOrigins(old, new, pairs)
     for path, mark in new.marks():
         known[mark.kind, mark.what] -= 1
         is_known = known[mark.kind, mark.what] >= 0 and not origins.is_new_skip(path, mark)
@@ -241,10 +241,10 @@ def _mark_before(old: Suite, path: str, mark: Mark) -> str:
 class _TestOrigins:
     """Maps tests to the earlier tests that they were, so that a skip which moves to another is noticed."""
 
-    def __init__(self, old: Suite, new: Suite, found_in: Mapping[int, int]) -> None:
+    def __init__(self, old: Suite, new: Suite, pairs: Mapping[int, int]) -> None:
         self.old, self.new = old, new
         self.heirs: defaultdict[Key, set[Key]] = defaultdict(set)
-        for at, to in found_in.items():
+        for at, to in pairs.items():
             fact, other = old.facts[at], new.facts[to]
             self.heirs[other.path, other.scope].add((fact.path, fact.scope))
 
@@ -275,9 +275,9 @@ def _first_line(what: str) -> str:
     return next((line for line in lines if line.startswith(("def ", "async def "))), lines[0])
 
 
-def _find_new_tests(old: Suite, new: Suite, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
+def _find_new_tests(old: Suite, new: Suite, pairs: Mapping[int, int]) -> set[tuple[str, str]]:
     """The tests that replace no earlier test."""
-    heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
+    heirs = {(new.facts[at].path, new.facts[at].scope) for at in pairs.values()}
     names = old.names()
     return {key for key in new.tests if key not in heirs and not names[key[1]]}
 
@@ -292,12 +292,12 @@ def data_weakenings(
 ) -> tuple[Weakening, ...]:
     """Lists files whose earlier content is in no file any more."""
     contents = Counter(after.values())
-    found: list[Weakening] = []
+    weakenings: list[Weakening] = []
     for path, text in before.items():
         contents[text] -= 1
         if contents[text] < 0 and not is_given_up(path, "", revised):
-            found.append(Weakening("data", path, 1, text, after.get(path, "")))
-    return tuple(found)
+            weakenings.append(Weakening("data", path, 1, text, after.get(path, "")))
+    return tuple(weakenings)
 
 
 def _split_entry(revised: str) -> tuple[str, str]:
@@ -307,7 +307,7 @@ def _split_entry(revised: str) -> tuple[str, str]:
 
 def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
     """Whether `revised` (test ids, paths and folders) names this scope of this file."""
-    return any(_names_scope(*_split_entry(one), path, scope) for one in revised)
+    return any(_names_scope(*_split_entry(entry), path, scope) for entry in revised)
 
 
 def _names_scope(named: str, name: str, path: str, scope: str) -> bool:

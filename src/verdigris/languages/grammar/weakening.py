@@ -32,8 +32,8 @@ def plain_weakenings(
     # A test must not be disabled by turning it into a function that is never called.
     known = {fact.scope for fact in old.facts}
     new.facts = [fact for fact in new.facts if not fact.scope.endswith(HELPER) or fact.scope in known]
-    found_in = match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
-    losing = losses_between(old, new, found_in)
+    pairs = match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
+    losing = losses_between(old, new, pairs)
     return describe_losses(loss for loss in losing if not is_given_up(loss.path, loss.scope, revised))
 
 
@@ -53,8 +53,8 @@ class PlainState(Suite):
         return self._seen[key].body
 
     def find_hidden(self, body: str) -> str:
-        found = ((p, reading.functions.get(body)) for p, reading in self.files.items())
-        return next((f"{path}:{name}" for path, name in found if name and body), "")
+        places = ((p, reading.functions.get(body)) for p, reading in self.files.items())
+        return next((f"{path}:{name}" for path, name in places if name and body), "")
 
     def still_asserts(self, scope: str, what: str) -> bool:
         return what == ROW or any(what in test.body for test in self._seen.values() if test.name == scope)

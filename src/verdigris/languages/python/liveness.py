@@ -36,8 +36,8 @@ class PythonLiveness(Liveness):
     def failures_after(
         self, texts: Mapping[str, bytes], asked: Iterable[str], places: Collection[tuple[str, int]]
     ) -> tuple[Probe, ...]:
-        found = (place for place in _places(texts, asked) if (place.path, place.line) in places)
-        return failure_probes(found, PythonExpectations())
+        wanted = (place for place in _places(texts, asked) if (place.path, place.line) in places)
+        return failure_probes(wanted, PythonExpectations())
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         where, files = split_id(native), Files(_texts(texts))
@@ -75,8 +75,8 @@ def _places(texts: Mapping[str, bytes], asked: Iterable[str]) -> Iterator[Assert
                 nodes.setdefault(place, node)
                 (maybe if at.guarded else sure).setdefault(place, set()).add(function)
     for place, node in nodes.items():
-        found = (frozenset(of.get(place, ())) for of in (sure, maybe))
-        yield AssertionPlace(place[0], node, *found)
+        tests = (frozenset(of.get(place, ())) for of in (sure, maybe))
+        yield AssertionPlace(place[0], node, *tests)
 
 
 def _statement_at(root: Node, point: tuple[int, int]) -> Node | None:

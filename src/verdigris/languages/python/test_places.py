@@ -82,15 +82,15 @@ def mark_skipped(text: str, name: str, why: str) -> str | None:
     except SyntaxError:
         return None
     bare = name.partition("[")[0]
-    found = list(definitions(source.tree.body))
-    functions = [node for known, node in found if known == bare and isinstance(node, Function)]
+    everything = list(definitions(source.tree.body))
+    functions = [node for known, node in everything if known == bare and isinstance(node, Function)]
     if not functions or foreign_encoding(text) is not None:
         return None
     running = [function for function in functions if not any(map(_skips, function.decorator_list))]
     if not running:
         return text
     # Where its class has a base, it may be a `TestCase`, which only knows unittest's decorators.
-    owners = [node for known, node in found if known == bare.rpartition("::")[0]]
+    owners = [node for known, node in everything if known == bare.rpartition("::")[0]]
     bases = [base for node in owners if isinstance(node, ast.ClassDef) for base in node.bases]
     module = "unittest" if any(last_name(base) != "object" for base in bases) else "pytest"
     alias = _alias(source.tree, module, min(function.lineno for function in functions))

@@ -29,7 +29,7 @@ def read_test_comments(text: str) -> tuple[TestComment, ...]:
         Declared(first_line(node), node.lineno, name if isinstance(node, Function) else None)
         for name, node in definitions(tree.body)
     ]
-    return assign_comments(_comments(text), sorted(declared, key=lambda one: one.line))
+    return assign_comments(_comments(text), sorted(declared, key=lambda place: place.line))
 
 
 def definitions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[tuple[str, Function | ast.ClassDef]]:
@@ -132,7 +132,7 @@ def read(text: str) -> TestFile:
     tree = parse(text)
     statements = walk_statements(tree.body, _Where(), _blocks)
     return TestFile(
-        tuple(found for node, where in statements for found in _assertions(node, where)),
+        tuple(assertion for node, where in statements for assertion in _assertions(node, where)),
         tuple(collected_tests(tree)),
         tuple(mark for mark in marks(tree) if mark.kind == "skipped"),
     )
@@ -249,8 +249,8 @@ def local_names(node: Function) -> frozenset[str]:
     stored = (
         part for part in nodes_in(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     )
-    found = (part.arg for part in nodes_in(node) if isinstance(part, ast.arg))
-    return frozenset([*found, *(part.id for part in stored)])
+    parameters = (part.arg for part in nodes_in(node) if isinstance(part, ast.arg))
+    return frozenset([*parameters, *(part.id for part in stored)])
 
 
 def is_assertion(node: ast.stmt) -> bool:

@@ -54,7 +54,9 @@ class Code:
                 case ast.Assign(targets=targets, value=value):
                     self._take_assignment(node, prefix)
                     if not prefix:
-                        self._hold_value([one.id for one in targets if isinstance(one, ast.Name)], value)
+                        self._hold_value(
+                            [target.id for target in targets if isinstance(target, ast.Name)], value
+                        )
                 case ast.Expr():
                     self._take_assignment(node, prefix)
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if not prefix:

@@ -96,8 +96,8 @@ class OracleFiles(Files):
     def _find_called(self, place: Place, node: Function, call: ast.Call) -> Place | None:
         """The function that a call means, also one of an object that the function makes."""
         match call.func:
-            case ast.Attribute(value=ast.Call(func=made), attr=method):
-                meant = self.resolve(place[0], f"{ast.unparse(made)}.{method}")
+            case ast.Attribute(value=ast.Call(func=maker), attr=method):
+                meant = self.resolve(place[0], f"{ast.unparse(maker)}.{method}")
             case ast.Attribute(value=ast.Name(id=local), attr=method) if local in (
                 made_here := _makers_of_names(node)
             ):
@@ -131,7 +131,7 @@ def _calls(node: Function) -> list[ast.Call]:
 def _statements(node: Function) -> frozenset[int]:
     """The ids of calls whose result is not used."""
     alone = (inner.value for inner in nodes_in(node) if isinstance(inner, ast.Expr))
-    return frozenset(id(one.value if isinstance(one, ast.Await) else one) for one in alone)
+    return frozenset(id(value.value if isinstance(value, ast.Await) else value) for value in alone)
 
 
 def _own_assertions(node: Function, of_source: Iterable[ast.Call]) -> bool:
@@ -162,17 +162,17 @@ def _under_raises(node: Function) -> frozenset[int]:
 def _makers_of_names(node: Function) -> dict[str, str]:
     """Maps each local name that one call made to the called function."""
     return {
-        target.id: ast.unparse(made)
+        target.id: ast.unparse(maker)
         for inner in nodes_in(node)
         if isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Call)
-        for target, made in [(inner.targets[0], inner.value.func)]
+        for target, maker in [(inner.targets[0], inner.value.func)]
         if isinstance(target, ast.Name)
     }
 
 
 def _expected_names(node: Function) -> Iterator[str]:
     """The names in comparisons without a literal, in loops over cases, and in decorators with cases."""
-    parts: list[ast.expr] = [part for one in node.decorator_list for part in _arguments(one)]
+    parts: list[ast.expr] = [part for decorator in node.decorator_list for part in _arguments(decorator)]
     for inner in nodes_in(node):
         match inner:
             case ast.Compare() if not any(is_literal(side) for side in (inner.left, *inner.comparators)):
@@ -180,7 +180,7 @@ def _expected_names(node: Function) -> Iterator[str]:
             case ast.For(iter=cases) | ast.comprehension(iter=cases):
                 parts.append(cases)
     for part in parts:
-        called = {id(one.func) for one in nodes_in(part) if isinstance(one, ast.Call)}
+        called = {id(inner.func) for inner in nodes_in(part) if isinstance(inner, ast.Call)}
         for name in nodes_in(part):
             if isinstance(name, ast.Name | ast.Attribute) and id(name) not in called:
                 yield ast.unparse(name)

@@ -110,11 +110,11 @@ def _table(parameters: ast.expr, values: ast.expr, names: TestNames) -> list[tup
     rows = names.rows(values)
     if rows is None:
         return None
-    found = []
+    table = []
     for row in map(_without_param, rows):
         parts = row.elts if len(wanted) > 1 and isinstance(row, ast.Tuple | ast.List) else [row]
-        found.append((ast.unparse(row), dict(zip(wanted, parts, strict=False))))
-    return found
+        table.append((ast.unparse(row), dict(zip(wanted, parts, strict=False))))
+    return table
 
 
 def _without_param(row: ast.expr) -> ast.expr:
@@ -193,10 +193,10 @@ def _facts_of_helper(call: ast.Call, at: _FactPlace) -> Iterator[PythonFact]:
     place = None if helper is None else names.files.function(*helper)
     if place is None:
         return
-    code, known = place
-    function = code.functions[known]
+    code, name = place
+    function = code.functions[name]
     if not function.name.startswith("test"):
-        is_bound = "::" in known and owner_name(call.func) in {"self", "cls", ""}
+        is_bound = "::" in name and owner_name(call.func) in {"self", "cls", ""}
         entered = names.enter(code, function, arguments(function, call, names, method=is_bound))
         inside = replace(at, names=entered, running=place, calls=at.calls + 1)
         yield from _facts_of_block(function.body, inside)

@@ -96,8 +96,8 @@ class TestNames:
         return TestNames(self.files, self.code, env, self.local, self.depth)
 
     def inline_names(self, node: ast.expr) -> ast.expr:
-        made = rename(node, self._resolve_name)
-        return made if sum(1 for _ in itertools.islice(ast.walk(made), _LARGE)) < _LARGE else node
+        whole = rename(node, self._resolve_name)
+        return whole if sum(1 for _ in itertools.islice(ast.walk(whole), _LARGE)) < _LARGE else node
 
     def rows(self, node: ast.expr) -> list[ast.expr] | None:
         """The elements of a literal table, in place or behind a name; None if it is none."""
@@ -138,8 +138,8 @@ def _replace_names(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
 
 def rename(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
     """A new expression in which `meant` replaces each name; the old one does not change."""
-    made: ast.expr = _rebuild(node, meant)
-    return made
+    renamed: ast.expr = _rebuild(node, meant)
+    return renamed
 
 
 def _rebuild(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:

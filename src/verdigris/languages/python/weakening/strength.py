@@ -164,18 +164,18 @@ def _names_in(form: ast.expr) -> set[str]:
 
 def _subjects(form: ast.expr) -> set[str]:
     """The calls, names and attributes in an assertion, without builtins and names of test tools."""
-    found = set()
+    subjects = set()
     for part in nodes_in(form):
         match part:
             case ast.Call(func=ast.Name(id=name)) if (
                 not hasattr(builtins, name) and name.rpartition(".")[2] != "approx"
             ):
-                found |= {ast.unparse(part), name}
+                subjects |= {ast.unparse(part), name}
             case ast.Call() | ast.Attribute():
-                found.add(ast.unparse(part))
+                subjects.add(ast.unparse(part))
             case ast.Name(id=name) if not hasattr(builtins, name) and name not in _TOOLS:
-                found.add(name)
-    return found
+                subjects.add(name)
+    return subjects
 
 
 def _compare_tolerances(old: ast.expr, new: ast.expr) -> AssertionChange:
@@ -312,7 +312,7 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
             left and len(left) == len(right)
         ):
             pairs = zip(left, right, strict=True)
-            return [part for one, two in pairs for part in conjuncts(ast.Compare(one, [ast.Eq()], [two]))]
+            return [part for a, b in pairs for part in conjuncts(ast.Compare(a, [ast.Eq()], [b]))]
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
             plain = _expand_method(test, name)
             return [test] if plain is test else conjuncts(plain)
@@ -359,10 +359,10 @@ def normalize(form: ast.expr) -> ast.expr:
         case ast.Compare(
             left=left, ops=[ast.Eq() | ast.Is() | ast.NotEq() | ast.IsNot() as operator], comparators=[right]
         ):
-            one, two = sorted(
+            first, second = sorted(
                 (left, right), key=lambda side: (isinstance(side, ast.Constant), ast.unparse(side))
             )
-            return ast.Compare(one, [operator], [two])
+            return ast.Compare(first, [operator], [second])
         case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE() as operator], comparators=[right]):
             return ast.Compare(right, [_MIRRORED[type(operator)]()], [left])
         case _:
