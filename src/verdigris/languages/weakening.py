@@ -160,11 +160,9 @@ class _NewAssertions:
                     if kind != "kept":
                         yield _loss(kind, fact, other)
                     return
-        yield _loss("cases" if self._lacks_the_row(fact, scope) else "dropped", fact, None)
-
-    def _lacks_the_row(self, fact: Fact, scope: str) -> bool:
-        """Whether the assertion is still there, but no table has this row."""
-        return bool(fact.case) and self.new.still_asserts(scope, fact.what)
+        # The assertion may still be there, while no table has this row.
+        lacks_row = bool(fact.case) and self.new.still_asserts(scope, fact.what)
+        yield _loss("cases" if lacks_row else "dropped", fact, None)
 
 
 def _loss(kind: str, fact: Fact, other: Fact | None) -> Loss:

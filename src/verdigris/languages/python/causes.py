@@ -13,8 +13,6 @@ from verdigris.languages.python.django import settings_of
 from verdigris.languages.python.pytest_config import pytest_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.languages.findings import StackFacts
 
 _NO_MODULE = re.compile(r"No module named '?([\w.]+)")
@@ -35,11 +33,8 @@ def find_cause(runner: str, kind: str, text: str, facts: StackFacts) -> Hindranc
         return _unconfigured(facts, runner) if (facts.home / "manage.py").is_file() else None
     if found := _NO_METADATA.search(text):
         return _lacks(f"{found[1]} is not installed, and the code asks for its version", facts.install(""))
-    return next(filter(None, (_unresolved(name, facts, runner) for name in _missing_modules(text))), None)
-
-
-def _missing_modules(text: str) -> Iterator[str]:
-    return (found[1] for found in _NO_MODULE.finditer(text))
+    missing = (match[1] for match in _NO_MODULE.finditer(text))
+    return next(filter(None, (_unresolved(name, facts, runner) for name in missing)), None)
 
 
 def _lacks(what: str, install: str) -> Hindrance | None:

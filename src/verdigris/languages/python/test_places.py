@@ -12,7 +12,7 @@ from verdigris.languages.literals import quote_line
 from verdigris.languages.python.same_code import declares_encoding, foreign_encoding
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import Source, first_line, parse_or_none
-from verdigris.languages.python.tests import collected_tests, definitions, is_fixture, read
+from verdigris.languages.python.tests import collected_tests, decorators, definitions, is_fixture, read
 from verdigris.languages.python.tests.code import Files
 from verdigris.languages.python.tests.marks import marks
 from verdigris.languages.python.tests.reached import reached_assertions
@@ -86,7 +86,7 @@ def mark_skipped(text: str, name: str, why: str) -> str | None:
     functions = [node for known, node in everything if known == bare and isinstance(node, Function)]
     if not functions or foreign_encoding(text) is not None:
         return None
-    running = [function for function in functions if not any(map(_skips, function.decorator_list))]
+    running = [function for function in functions if "skip" not in decorators(function)]
     if not running:
         return text
     # Where its class has a base, it may be a `TestCase`, which only knows unittest's decorators.
@@ -100,10 +100,6 @@ def mark_skipped(text: str, name: str, why: str) -> str | None:
     mark = f"skip({reason})" if module == "unittest" else f"mark.skip(reason={reason})"
     edits = [source.line_above(function, f"@{alias or module}.{mark}") for function in running]
     return source.apply([*([] if alias else [_import(source, module)]), *edits])
-
-
-def _skips(decorator: ast.expr) -> bool:
-    return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) == "skip"
 
 
 def _alias(tree: ast.Module, module: str, line: int) -> str | None:

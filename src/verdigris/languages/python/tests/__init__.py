@@ -320,20 +320,19 @@ def _tests(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, int]]:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
                 if not is_fixture(node):
                     yield _join(scope, name), node.lineno
-            case ast.ClassDef(name=name, bases=bases) if bases or (
-                name.startswith("Test") and "__init__" not in _methods(node)
-            ):
-                yield from _tests(node.body, _join(scope, name))
+            case ast.ClassDef(name=name, bases=bases, body=body):
+                methods = {part.name for part in body if isinstance(part, Function)}
+                if bases or (name.startswith("Test") and "__init__" not in methods):
+                    yield from _tests(body, _join(scope, name))
 
 
 def is_fixture(function: Function) -> bool:
-    return any(
-        last_name(d.func if isinstance(d, ast.Call) else d) == "fixture" for d in function.decorator_list
-    )
+    return "fixture" in decorators(function)
 
 
-def _methods(node: ast.ClassDef) -> list[str]:
-    return [part.name for part in node.body if isinstance(part, Function)]
+def decorators(function: Function) -> set[str]:
+    """The last names of a function's decorators."""
+    return {last_name(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list}
 
 
 def _join(scope: str, name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-from functools import cache
 from typing import TYPE_CHECKING, TypeGuard
 
 from verdigris.core.value import value
@@ -329,12 +328,7 @@ def _expand_method(call: ast.Call, name: str) -> ast.expr:
     form = _EXPRESSIONS.get(name, "")
     if not form or ("_1" if "_1" in form else "_0") not in given:
         return call
-    return rename(_parse_expression(form), lambda name: given.get(name.id, name))
-
-
-@cache
-def _parse_expression(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    return rename(ast.parse(form, mode="eval").body, lambda name: given.get(name.id, name))
 
 
 def raise_form(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:

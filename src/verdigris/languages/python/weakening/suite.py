@@ -44,7 +44,7 @@ class SuiteState(Suite):
     tests: dict[Key, int] = field(default_factory=dict)
     facts: list[PythonFact] = field(default_factory=list)
     handed_down: frozenset[Key] = frozenset()
-    """Tests that other classes inherit."""
+    """Tests (`Contract::test_x`) that are collected in other classes, which inherit them."""
 
     def read(self, keys: Collection[Key]) -> None:
         for path, name in sorted(keys):
@@ -126,7 +126,8 @@ def _state(texts: Mapping[str, str], unchanged: Mapping[str, str]) -> SuiteState
     """The state of a suite. `unchanged`: further files, whose inherited tests do not count."""
     files = Files({**texts, **unchanged})
     tests = {(p, name): line for p, c in files.codes.items() for name, line in collected_tests(c.tree)}
-    return SuiteState(files, tests, handed_down=find_inherited_tests(texts))
+    origins = (test.origin for test in _inherited_tests(Files(texts)))
+    return SuiteState(files, tests, handed_down=frozenset((code.path, name) for code, name in origins))
 
 
 def _roots(state: SuiteState, known: Collection[Key] | None) -> set[Key]:
@@ -216,12 +217,6 @@ def _is_super(statement: ast.stmt, name: str) -> bool:
             return ast.unparse(called) == f"super().{name}"
         case _:
             return False
-
-
-def find_inherited_tests(texts: Mapping[str, str]) -> frozenset[Key]:
-    """Path and name (`Contract::test_x`) of the tests that are collected in an inheriting class."""
-    origins = (test.origin for test in _inherited_tests(Files(texts)))
-    return frozenset((code.path, name) for code, name in origins)
 
 
 def _inherited_tests(files: Files) -> Iterator[_Inherited]:
