@@ -298,19 +298,17 @@ def data_weakenings(
     return tuple(weakenings)
 
 
-def _split_entry(revised: str) -> tuple[str, str]:
-    end = file_end(revised)
-    return (revised, "") if end < 0 else (revised[:end], revised[end + 2 :])
+def is_given_up(path: str, scope: str, revised: Iterable[str], *, whole: bool = False) -> bool:
+    """Whether `revised` (test ids, paths and folders) names this scope of this file.
 
-
-def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
-    """Whether `revised` (test ids, paths and folders) names this scope of this file."""
-    return any(_names_scope(*_split_entry(entry), path, scope) for entry in revised)
-
-
-def _names_scope(named: str, name: str, path: str, scope: str) -> bool:
-    if not name:
-        return path == named or path.startswith(f"{named.rstrip('/')}/")
-    # A Rust test's full name begins with the modules that lead to its file.
-    is_full_name = path.endswith(".rs") and f"::{name}".endswith(f"::{scope}")
-    return path == named and (is_in_scope(scope, name) or is_full_name)
+    Unless names are `whole`, they may begin with the modules that lead to the file, as in Rust.
+    """
+    for entry in revised:
+        end = file_end(entry)
+        named, name = (entry, "") if end < 0 else (entry[:end], entry[end + 2 :])
+        if not name and (path == named or path.startswith(f"{named.rstrip('/')}/")):
+            return True
+        is_full_name = not whole and f"::{name}".endswith(f"::{scope}")
+        if name and path == named and (is_in_scope(scope, name) or is_full_name):
+            return True
+    return False

@@ -39,13 +39,13 @@ def weakenings(
         return unreadable
     try:
         old, new = states(before, after, changed)
-        no_longer_inherited = [*inherited_losses(before, after)]
+        losing = [*losses_between(old, new, pairs(old, new)), *inherited_losses(before, after)]
     except RecursionError:
         why = "it is nested too deeply to be read"
         return tuple(Weakening("unreadable", path, 1, "", why) for path in sorted(changed & after.keys()))
-    losing = [*losses_between(old, new, pairs(old, new)), *no_longer_inherited]
-    given_up = _places_of(revised, before)
-    return describe_losses(loss for loss in losing if not is_given_up(loss.path, loss.scope, given_up))
+    places = _places_of(revised, before)
+    kept = (loss for loss in losing if not is_given_up(loss.path, loss.scope, places, whole=True))
+    return describe_losses(kept)
 
 
 def _places_of(revised: Collection[str], before: Mapping[str, str]) -> list[str]:
