@@ -38,7 +38,7 @@ def find_shared(
         code = files.code(where.path)
         place = None if code is None else files.resolve(code, where.function)
         for kind, (there, name) in files.used_by(place) if place is not None else ():
-            line = first_of(there, name)
+            line = _line_of(there, name)
             shared.setdefault((there.path, name), SharedOracle(there.path, name, line, kind, test_id))
     return tuple(shared.values())
 
@@ -51,7 +51,7 @@ def _test_names(text: str) -> list[str]:
         return []
 
 
-def first_of(code: Code, name: str) -> int:
+def _line_of(code: Code, name: str) -> int:
     """The line of a function or a value."""
     nodes = [code.functions[name]] if name in code.functions else code.values.get(name, [])[-1:]
     return nodes[0].lineno if nodes else 1
