@@ -21,7 +21,7 @@ from support.fork_memory import settle_memory
 from support.gitrepo import forget_patterns, share_patterns
 from support.kept_tools import leave_out_certificates
 from support.memory_disk import move_temporary_files_into_memory, take_own_mounts
-from support.recorded_processes import compared_processes, recorded_processes
+from support.recorded_processes import FOLDER, RECORD, compared_processes, recorded_processes
 from support.rewriting import rewrite_tests
 from support.sameruns import same_runs, shared_reports
 from support.warm_runs import end_warm_runs, warm_runs
@@ -208,9 +208,9 @@ def recorded_tools(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def compared_tools(request: pytest.FixtureRequest) -> Iterator[None]:
     """For one test of each kind: the tools are started, and must end as the recording says."""
-    with compared_processes(_recording(request)):
+    with (recorded_processes if os.environ.get(RECORD) else compared_processes)(_recording(request)):
         yield
 
 
-def _recording(request: pytest.FixtureRequest) -> str:
-    return f"{request.path.stem}.{request.node.name}"
+def _recording(request: pytest.FixtureRequest) -> Path:
+    return FOLDER / f"{request.path.stem}.{request.node.name}.json"

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from verdigris.cli.commands import COMMANDS, HIDDEN, PLACES, overview
+from verdigris.cli.commands import COMMANDS, HIDDEN, overview
 from verdigris.cli.group import load_command
 
 DOCS = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -22,7 +22,7 @@ def test_the_docs_tell_every_command_and_every_option(name: str) -> None:
 
 
 def test_every_command_has_a_place_and_bears_its_own_name() -> None:
-    assert {load_command(name).name for name in PLACES} == {*COMMANDS, *HIDDEN} == set(PLACES)
+    assert [name for name in (*COMMANDS, *HIDDEN) if load_command(name).name != name] == []
 
 
 def test_the_overview_fits_a_terminal() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support.katas import leap_year_unittest, shipping_unittest
+from support.katas import shipping_unittest
+from support.katas.script import read_script
 from support.tool_worlds import lend_go
 from support.tools import why_not
 from verdigris.cli.demo import LANGUAGES
@@ -148,9 +149,8 @@ def test_a_program_that_rustup_left_without_a_toolchain_is_told_from_a_missing_o
 
 
 def test_the_recording_of_the_kata_is_of_the_whole_script() -> None:
-    places = read_recording(KATA_TALK)
-    turns = leap_year_unittest.script().turns
-    answers = [exchange.reply.text for place in places.values() for exchange in place]
+    turns = read_script("leap_year_unittest").turns
+    answers = [exchange.reply.text for place in read_recording(KATA_TALK).values() for exchange in place]
     assert answers == [turn.answer for turn in turns], ANEW
     assert len(turns) == KATA_STEPS
 
@@ -166,8 +166,7 @@ def test_the_machine_builds_the_kata_with_nothing_but_unittest(tmp_path: Path) -
 
 
 def test_the_recording_of_the_spec_is_of_all_its_answers() -> None:
-    places = read_recording(SPEC_TALK)
-    answers = [exchange.reply.text for place in places.values() for exchange in place]
+    answers = [exchange.reply.text for place in read_recording(SPEC_TALK).values() for exchange in place]
     assert answers == [text for texts in shipping_unittest.ANSWERS.values() for text in texts], ANEW
 
 

@@ -152,7 +152,7 @@ def cycle(tmp_path_factory: pytest.TempPathFactory, program: Path) -> PlayedCycl
         *make_plan(place), *write_tests(place), resume_author, *rest, prompt=f"/tdd {SPEC_PATH}"
     )
     seen = place.read("seen_tests.md"), place.read("seen_source.md")
-    return PlayedCycle(place, playing, ran.result["session_id"], *seen)
+    return PlayedCycle(place, playing, ran.json["session_id"], *seen)
 
 
 def test_a_cycle_from_spec_to_evidence(cycle: PlayedCycle) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from support.anthropic_model import Model, bash, model, use
-from support.claude_code import Ran, installed
+from support.claude_code import installed
+from support.cli import Ran
 from support.gated import SUB_ID, TEST_SUB, Place, edit, make_place, red
 from verdigris.gates.clients.claude.quick import LOCAL
 
@@ -177,7 +178,7 @@ def test_a_subagents_claims_are_its_own_and_settled_at_its_stop(formatted: Playe
     place = formatted.place
     events = [event for kind in ("edit", "edit_claim", "accepted") for event in place.events(kind)]
     (context,) = {event["actor"]["context"] for event in events}
-    assert context != formatted.ran.result["session_id"], formatted.playing.results()
+    assert context != formatted.ran.json["session_id"], formatted.playing.results()
     assert len(events) == 4
 
 

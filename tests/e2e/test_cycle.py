@@ -22,6 +22,7 @@ from support.gitrepo import GitRepo
 from support.machines import edit
 from support.node_tools import installed, present
 from support.openai_server import Request, Server, Stall, Step, rate_limited, serving
+from support.pages import project_files
 from support.tool_worlds import NODE_CONFIG, make_tool_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
@@ -80,7 +81,9 @@ def test_killed_while_the_coder_thinks_and_a_server_that_is_gone(tmp_path: Path)
         repo = make_cycle(tmp_path / "project", config=config(server)).repo
         cli = Cli(repo)
         process = start_forked(["cycle", "run", SPEC_PATH], repo.root, cli.environment())
-        while process.poll() is None and "You are the coder" not in _asked(server):
+        while process.poll() is None and not any(
+            "You are the coder" in request.text for request in server.requests
+        ):
             time.sleep(0.05)
         process.kill()
         shown, _ = process.communicate()
@@ -100,59 +103,9 @@ def test_killed_while_the_coder_thinks_and_a_server_that_is_gone(tmp_path: Path)
     assert gone.cycle.stage == "plan"
 
 
-def _asked(server: Server) -> str:
-    return "\n".join(request.text for request in server.requests)
-
-
 # -- TypeScript -------------------------------------------------------------------------------
 
-CART = "export function total(prices: number[]): number {\n  return prices.reduce((a, b) => a + b, 0);\n}\n"
-CART_TEST = """\
-import { expect, it } from "vitest";
-import { total } from "./cart";
-
-it("adds", () => {
-  expect(total([1, 2])).toBe(3);
-});
-"""
-CART_SPEC = """\
----
-id: CART
-status: active
----
-# Cart
-
-### Requirement: Cheapest
-#### Scenario: One is cheaper
-- **WHEN** the prices are 3 and 2
-- **THEN** the cheapest is 2
-
-#### Scenario: The cart is empty
-- **WHEN** there is no price
-- **THEN** the cheapest is 0
-"""
-ONE, EMPTY = "CART#cheapest/one-is-cheaper", "CART#cheapest/the-cart-is-empty"
-_PLANNED = "- assert: the cheapest is as the scenario says\n- edge: equal prices\n"
-CART_PLAN = f"## {ONE}\n{_PLANNED}\n## {EMPTY}\n{_PLANNED}"
-CART_STUB = CART + "\nexport function cheapest(prices: number[]): number {\n  return -1; // STUB:TDD\n}\n"
-CART_CODE = CART + (
-    "\nexport function cheapest(prices: number[]): number {\n"
-    "  return prices.length === 0 ? 0 : Math.min(...prices);\n}\n"
-)
-CART_TESTS = f"""\
-import {{ expect, it }} from "vitest";
-import {{ cheapest }} from "./cart";
-
-// @scenario: {ONE}
-it("is the lower of two", () => {{
-  expect(cheapest([3, 2])).toBe(2);
-}});
-
-// @scenario: {EMPTY}
-it("is nothing in an empty cart", () => {{
-  expect(cheapest([])).toBe(0);
-}});
-"""
+CART_PLAN, CART_TESTS, CART_STUB, CART_CODE = project_files("cart_cycle_later").values()
 ANSWERS: Mapping[str, str] = {
     "planner": edit("docs", "the plan", {".tdd/plans/cart.md": CART_PLAN}),
     "test_author": edit("test", "cheapest", {"src/cheapest.test.ts": CART_TESTS, "src/cart.ts": CART_STUB}),
@@ -165,14 +118,6 @@ ANSWERS: Mapping[str, str] = {
 @pytest.mark.usefixtures("recorded_tools")
 def test_a_spec_becomes_typescript_that_vitest_proves(tmp_path: Path) -> None:
     present()
-    files = {
-        ".gitignore": "node_modules\n",
-        "package.json": '{ "private": true, "type": "module" }\n',
-        "vitest.config.ts": "export default { test: {} };\n",
-        "src/cart.ts": CART,
-        "src/cart.test.ts": CART_TEST,
-        "specs/cart.md": CART_SPEC,
-    }
 
     def script(request: Request) -> Step:
         found = re.search(r"You are the (\w+), in step", request.text)
@@ -181,7 +126,9 @@ def test_a_spec_becomes_typescript_that_vitest_proves(tmp_path: Path) -> None:
 
     with serving(script) as server:
         packages = installed("vitest@2")
-        repo = make_tool_world(tmp_path / "cart", NODE_CONFIG + config(server), files, packages).repo
+        repo = make_tool_world(
+            tmp_path / "cart", NODE_CONFIG + config(server), project_files("cart_cycle"), packages
+        ).repo
         ran = Cli(repo).tdd("cycle", "run", "specs/cart.md")
     assert ran.code == 0, ran
     assert "ACTIVATE CART EVID-001" in ran.out

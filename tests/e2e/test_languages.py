@@ -8,6 +8,7 @@ import pytest
 
 from support.hooks import Client
 from support.node_tools import installed, present
+from support.pages import project_files
 from support.tool_worlds import GO_CONFIG, NODE_CONFIG, RUST_CONFIG, make_go_world, make_tool_world
 from support.tools import why_not
 from support.turns import World
@@ -22,6 +23,8 @@ from verdigris.turns.settle import Settlement
 from verdigris.turns.test_bug import report_bug
 
 pytestmark = pytest.mark.slow
+LATER = project_files("cart_later")
+"""Tests that users write in the projects below."""
 
 
 def edit(world: World, path: str, old: str, new: str) -> str:
@@ -49,40 +52,8 @@ def refactored(world: World) -> Settlement:
 
 # -- TypeScript -------------------------------------------------------------------------------
 
-CART = """\
-export interface Item {
-  name: string;
-  price: number;
-}
-
-export function total(items: Item[]): number {
-  return items.reduce((sum, item) => sum + item.price, 0);
-}
-"""
-CART_TEST = """\
-import { describe, expect, it } from "vitest";
-import { total } from "./cart";
-
-describe("total", () => {
-  it.each([
-    [[1, 2], 3],
-    [[5], 5],
-  ])("adds %j to %d", (prices, sum) => {
-    expect(total(prices.map((price) => ({ name: "x", price })))).toBe(sum);
-  });
-});
-"""
-CHEAPEST_TEST = """\
-import { describe, expect, it } from "vitest";
-import * as cart from "./cart";
-
-describe("cheapest", () => {
-  // @tdd-id: cheapest
-  it("has the lowest price", () => {
-    expect(cart.cheapest([{ name: "a", price: 2 }, { name: "b", price: 1 }])?.name).toBe("b");
-  });
-});
-"""
+NODE = project_files("cart_node")
+CART, CART_TEST = NODE["src/cart.ts"], NODE["src/cart.test.ts"]
 CHEAPEST = """
 export function cheapest(items: Item[]): Item | undefined {
   return [...items].sort((a, b) => a.price - b.price)[0];
@@ -93,21 +64,14 @@ export function cheapest(items: Item[]): Item | undefined {
 @pytest.fixture
 def vitest(tmp_path: Path) -> World:
     present()
-    files = {
-        ".gitignore": "node_modules\n",
-        "package.json": '{ "private": true, "type": "module" }\n',
-        "vitest.config.ts": "export default { test: {} };\n",
-        "src/cart.ts": CART,
-        "src/cart.test.ts": CART_TEST,
-    }
-    return make_tool_world(tmp_path / "cart", NODE_CONFIG, files, installed("vitest@2"))
+    return make_tool_world(tmp_path / "cart", NODE_CONFIG, NODE, installed("vitest@2"))
 
 
 @pytest.mark.usefixtures("compared_tools")
 def test_vitest_with_the_hook_between(vitest: World) -> None:
     assert vitest.test().passed
     assert edit(vitest, "src/cart.ts", "sum + item.price", "sum - item.price") == "red-first"
-    vitest.write("src/cheapest.test.ts", CHEAPEST_TEST)
+    vitest.write("src/cheapest.test.ts", LATER["src/cheapest.test.ts"])
     assert red(vitest, "src/cheapest.test.ts::cheapest") == "cheapest"
     assert edit(vitest, "src/cart.ts", CART, CART + CHEAPEST) == "pass"
     assert [claim.implied for claim in vitest.state.claims.values()] == [True]
@@ -119,7 +83,7 @@ def test_vitest_with_the_hook_between(vitest: World) -> None:
 @pytest.mark.usefixtures("recorded_tools")
 def test_vitest_tests_that_are_configured_away_and_a_table_with_another_row(vitest: World) -> None:
     assert vitest.test().passed
-    vitest.write("src/cheapest.test.ts", CHEAPEST_TEST)
+    vitest.write("src/cheapest.test.ts", LATER["src/cheapest.test.ts"])
     vitest.write("vitest.config.ts", 'export default { test: { exclude: ["src/cart.test.ts"] } };\n')
     vitest.claimed(red(vitest, "src/cheapest.test.ts"), "src/cart.ts")
     vitest.write("src/cart.ts", CART + CHEAPEST)
@@ -138,19 +102,7 @@ def test_vitest_tests_that_are_configured_away_and_a_table_with_another_row(vite
 
 @pytest.mark.usefixtures("recorded_tools")
 def test_vitest_titles_that_are_expressions_and_a_receiver_without_a_name(vitest: World) -> None:
-    vitest.write(
-        "src/money.test.ts",
-        """\
-import { expect, test } from "vitest";
-import * as cart from "./cart";
-
-for (const t of [{ input: 1, output: "1 EUR" }]) {
-  test(t.input.toString() + " euro", () => {
-    expect(new cart.Money(t.input).format()).toBe(t.output);
-  });
-}
-""",
-    )
+    vitest.write("src/money.test.ts", LATER["src/money.test.ts"])
     stub = CART + "\n// STUB:TDD\nexport class Money {\n  constructor(public amount: number) {}\n}\n"
     assert edit(vitest, "src/cart.ts", CART, stub) == "pass"
     assert red(vitest, "src/money.test.ts") == "src/money.test.ts::1 euro"
@@ -162,21 +114,7 @@ for (const t of [{ input: 1, output: "1 EUR" }]) {
 
 # -- Rust -------------------------------------------------------------------------------------
 
-LIB = """\
-pub fn total(prices: &[u32]) -> u32 {
-    prices.iter().sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_nothing() {
-        assert_eq!(total(&[]), 0);
-    }
-}
-"""
+LIB = project_files("cart_cargo")["src/lib.rs"]
 MODULE = "#[cfg(test)]\nmod tests {\n"
 AVERAGE_STUB = "pub fn average(_prices: &[u32]) -> u32 {\n    todo!() // STUB:TDD\n}\n\n"
 AVERAGE = "pub fn average(prices: &[u32]) -> u32 {\n    total(prices) / prices.len() as u32\n}\n\n"
@@ -194,13 +132,7 @@ AVERAGE_ID = "src/lib.rs::tests::average_of_two"
 def crate(tmp_path: Path) -> World:
     if why := why_not("cargo", "--version"):
         pytest.skip(why)
-    files = {
-        ".gitignore": "/target\n",
-        "Cargo.toml": '[package]\nname = "cart"\nversion = "0.1.0"\nedition = "2021"\n',
-        "Cargo.lock": 'version = 3\n\n[[package]]\nname = "cart"\nversion = "0.1.0"\n',
-        "src/lib.rs": LIB,
-    }
-    return make_tool_world(tmp_path / "cart", RUST_CONFIG, files)
+    return make_tool_world(tmp_path / "cart", RUST_CONFIG, project_files("cart_cargo"))
 
 
 @pytest.mark.usefixtures("recorded_tools")
@@ -241,84 +173,19 @@ def test_rust_tests_move_to_a_file_of_their_own(crate: World) -> None:
     assert isinstance(crate.claim(one, "src/lib.rs"), Claimed)
 
 
-PARSE_TEST = """\
-#[test]
-fn unwraps() {
-    let text = std::fs::read_to_string("Cargo.toml").unwrap();
-    assert_eq!(cart::parse(&text).unwrap(), 1);
-}
-
-#[test]
-fn returns() -> Result<(), String> {
-    assert_eq!(cart::parse("2")?, 2);
-    Ok(())
-}
-
-#[test]
-fn opens() {
-    let text = std::fs::read_to_string("nowhere").unwrap();
-    assert_eq!(cart::parse(&text).unwrap(), 3);
-}
-"""
-
-
 @pytest.mark.usefixtures("compared_tools")
 def test_rust_an_answer_that_cannot_be_unwrapped_is_a_red(crate: World) -> None:
     """But not what the test itself needed before it asked."""
     stub = "// STUB:TDD\npub fn parse(_text: &str) -> Result<u32, String> {\n    Err(String::new())\n}\n\n"
     assert edit(crate, "src/lib.rs", MODULE, stub + MODULE) == "pass"
-    crate.write("tests/parse.rs", PARSE_TEST)
+    crate.write("tests/parse.rs", LATER["tests/parse.rs"])
     found = {run.test_id.rpartition("::")[2]: run.red for run in crate.test("tests/parse.rs").tests}
     assert found == {"unwraps": "valid", "returns": "valid", "opens": "not-behaviour"}
 
 
 # -- Go ---------------------------------------------------------------------------------------
 
-SUM = """\
-package cart
-
-func Total(prices []int) int {
-	sum := 0
-	for _, price := range prices {
-		sum += price
-	}
-	return sum
-}
-"""
-SUM_TEST = """\
-package cart
-
-import "testing"
-
-func TestTotal(t *testing.T) {
-	tests := []struct {
-		name   string
-		prices []int
-		want   int
-	}{
-		{"nothing", nil, 0},
-		{"two prices", []int{1, 2}, 3},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := Total(tt.prices); got != tt.want {
-				t.Errorf("Total() = %d, want %d", got, tt.want)
-			}
-		})
-	}
-}
-"""
-MAX_TEST = """\
-package cart
-
-import "testing"
-
-func TestMax(t *testing.T) {
-	if got := Max([]int{1, 3, 2}); got != 3 {
-		t.Fatalf("got %d", got)
-	}
-}
-"""
+SUM, SUM_TEST = (project_files("cart_go")[path] for path in ("sum.go", "sum_test.go"))
 MAX = """
 func Max(prices []int) int {
 	best := 0
@@ -337,8 +204,7 @@ MAX_STUB = '\nfunc Max(prices []int) int {\n\tpanic("STUB:TDD")\n}\n'
 def module(tmp_path: Path) -> World:
     if why := why_not("go", "version"):
         pytest.skip(why)
-    files = {"go.mod": "module example.invalid/cart\n\ngo 1.21\n", "sum.go": SUM, "sum_test.go": SUM_TEST}
-    return make_go_world(tmp_path / "cart", GO_CONFIG, files)
+    return make_go_world(tmp_path / "cart", GO_CONFIG, project_files("cart_go"))
 
 
 @pytest.mark.usefixtures("compared_tools")
@@ -361,7 +227,7 @@ def test_go_code_before_its_test_steps_aside_for_a_stub_and_comes_back(module: W
     assert module.test().passed
     module.write("sum.go", SUM + MAX)
     assert isinstance(lay_unclaimed_aside(module.project), LaidAside)
-    module.write("max_test.go", MAX_TEST)
+    module.write("max_test.go", LATER["max_test.go"])
     module.write("sum_test.go", f"//go:build never\n\n{SUM_TEST}")
     module.write("sum.go", SUM + MAX_STUB)
     module.claimed(red(module, "max_test.go"), "sum.go")

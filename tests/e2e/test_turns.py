@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from support.cli import Cli
+from support.http_servers import JsonHandler, listening
 from support.shape import accepted, claim, reds, start, whole, write
 
 pytestmark = pytest.mark.slow
@@ -231,20 +230,12 @@ def test_gross():
     assert whole(cli)
 
 
-class _Stock(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"7")
-
-    def log_message(self, *_: object) -> None:
-        return
+class _Stock(JsonHandler):
+    def do_GET(self) -> None:  # noqa: N802 - as the library calls it
+        self.answer_json(7)
 
 
 def test_a_server_that_runs_on_the_machine_already(tmp_path: Path) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Stock)
-    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    env = {"SHOP_STOCK": f"http://127.0.0.1:{server.server_port}/"}
     before = """
 --- stock.py
 import os
@@ -269,16 +260,14 @@ import stock
 def test_left():
     assert stock.left(sold=3) == 4
 """
-    try:
+    with listening(_Stock) as url:
+        env = {"SHOP_STOCK": url}
         cli = start(tmp_path / "repo", before, env=env, network="host")
         write(cli, red)
         claim(cli, "stock.py", env)
         text = cli.repo.read("stock.py").decode()
         cli.repo.write("stock.py", text + "\n\ndef left(sold):\n    return have() - sold\n")
         assert accepted(cli.tdd("settle", "--json", env=env)) == []
-    finally:
-        server.shutdown()
-        server.server_close()
     assert whole(cli)
 
 

@@ -20,6 +20,7 @@ SMALLEST = {
     "node": ("a.test.ts", "test('test_adds', () => { expect(1).toBe(2); });\n"),
     "go": ("a_test.go", "package a\n\nfunc Test_adds(t *testing.T) {\n\tt.Fail()\n}\n"),
     "rust": ("tests/a.rs", "#[test]\nfn test_adds() { assert_eq!(1, 2); }\n"),
+    "calm": ("checks/a.calm", "check test_adds = sum 1 1, 2\n"),
 }
 """A file with one test, of each language whose tests can be marked."""
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support import made_up_language
 from support.gitrepo import make_repo
 from verdigris.core import languages as facts
 from verdigris.core.paths import Detected, PathClass, classify
@@ -14,6 +17,7 @@ from verdigris.core.records import Actor
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages import registry
 from verdigris.languages.conventions import compile_classes
+from verdigris.languages.probes import changed_texts, draw_members
 from verdigris.languages.registry import is_mixed, runner_keys
 from verdigris.languages.tests import find_test_at, marks
 from verdigris.models.roles.prompt import guide
@@ -24,9 +28,9 @@ from verdigris.storage.project import configured_event, open_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 STACK = Stack(language="calm", runner="junit")
+TESTS = "check adds = sum 1 1, 2\ncheck subtracts = less 1 1, 0\n"
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +85,7 @@ def test_stubs_are_told_from_code_and_comments_from_both() -> None:
 
 def test_its_tests_are_read_and_have_the_ids_that_comments_give_them() -> None:
     calm = registry.language_named("calm")
-    text = "? @tdd-id: sum\ncheck adds = 2\ncheck subtracts = 0\n"
+    text = f"? @tdd-id: sum\n{TESTS}"
     assert calm.tests.reads("checks/a.calm")
     assert calm.tests.read_test_file("checks/a.calm", text).tests == (("adds", 2), ("subtracts", 3))
     (mark,) = marks("checks/a.calm", text)
@@ -89,6 +93,56 @@ def test_its_tests_are_read_and_have_the_ids_that_comments_give_them() -> None:
     at = find_test_at("checks/a.calm", text, 3, ())
     assert at is not None
     assert at.name == "subtracts"
+
+
+@pytest.mark.parametrize(
+    ("after", "kinds"),
+    [
+        (TESTS, []),
+        (TESTS + "check adds more = sum 2 3, 5\n", []),
+        ("check adds = sum 1 1\ncheck subtracts = less 1 1, 0\n", ["weaker"]),
+        ("check adds = sum 1 1, 3\ncheck subtracts = less 1 1, 0\n", ["changed"]),
+        ("check adds = sum 1 1, 2\n", ["removed"]),
+        ("check adds = sum 1 1, 2\nlater subtracts = less 1 1, 0\n", ["skipped"]),
+        ("check adds = sum 1 1, 2\nwhat\n", ["unreadable"]),
+    ],
+)
+def test_what_its_tests_lose_is_judged_by_the_common_rules(after: str, kinds: list[str]) -> None:
+    lost = registry.language_named("calm").tests.weakenings(
+        {"checks/a.calm": TESTS}, {"checks/a.calm": after}, ()
+    )
+    assert [one.kind for one in lost] == kinds
+
+
+def test_its_assertions_are_changed_so_that_honest_code_fails_them() -> None:
+    calm, data = registry.language_named("calm"), TESTS.encode()
+    asked = ["checks/a.calm::adds", "checks/a.calm::subtracts"]
+    probes = calm.liveness.probes({"checks/a.calm": data}, asked, Random(1), 2)
+    assert [sorted(probe.names) for probe in probes] == [[one] for one in asked]
+    (member, *_) = draw_members(probes, Random(1), 2, 1)
+    (text,) = changed_texts({"checks/a.calm": data}, member).values()
+    now = calm.tests.read_tests({"checks/a.calm": text})["checks/a.calm"]
+    assert [one.check.subject for one in now.facts] == [
+        one.check.subject for one in calm.tests.read_tests({"checks/a.calm": data})["checks/a.calm"].facts
+    ]
+    assert text != data
+
+
+def test_a_line_that_a_refactor_changed_is_mutated_and_a_moved_one_is_not() -> None:
+    calm = registry.language_named("calm")
+    before = b"let one = 1\nlet two = sum one 1\n"
+    after = b"let two = sum one 1\nlet one = less 3 2\n"
+    assert calm.source.mutants({"a.calm": before}, {"a.calm": before[12:] + before[:12]}).mutants == ()
+    mutants = calm.source.mutants({"a.calm": before}, {"a.calm": after}).mutants
+    assert [(one.line, one.what) for one in mutants] == [
+        (2, "`3` → `4`: no test notices"),
+        (2, "`2` → `3`: no test notices"),
+    ]
+    assert mutants[0].data == after.replace(b"3", b"4")
+
+
+def test_all_that_has_to_be_known_of_it_fits_on_a_few_pages() -> None:
+    assert len(Path(str(made_up_language.__file__)).read_text("utf-8").splitlines()) <= 250
 
 
 def test_its_manifest_is_mixed_and_only_the_runners_keys_count() -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from runners.outlines import outline, pages
+from support.pages import lay_out, project_files
 from support.recordings import asked, replayed
-from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
 from support.tools import run_tool, why_not
-from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport
+from verdigris.core.report import Place, RunEnd, Status, TestReport
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.cargo.libtest_output import doc_ids
 
@@ -24,81 +25,10 @@ def read(case: str, *names: str) -> TestReport:
     return RUNNER.report(asked(*names), replayed("cargo", case))
 
 
-@pytest.mark.parametrize(
-    ("test", "kind", "assertion", "message", "frames"),
-    [
-        ("src/lib.rs::tests::wrong", "assertion", True, "assertion `left == right`", ["src/lib.rs:39"]),
-        ("src/lib.rs::tests::told", "assertion", True, "three is not four", ["src/lib.rs:43"]),
-        ("src/lib.rs::tests::plain", "panic!", False, "assertion? no", ["src/lib.rs:47"]),
-        ("src/lib.rs::tests::index", "panic", False, "index out of", ["src/lib.rs:51", "src/lib.rs:22"]),
-        ("src/lib.rs::tests::calm", "should_panic", True, "test did not panic", ["src/lib.rs:60"]),
-        ("src/lib.rs::tests::result", "Err", False, "Error: ParseIntError", []),
-        ("tests/it.rs::panics", "panic", False, "index out of bounds", ["tests/it.rs:3", "src/lib.rs:22"]),
-        ("tests/it.rs::unwraps", "panic", False, "called `Option::unwrap()`", ["tests/it.rs:5"]),
-        ("src/lib.rs::add (doc 1)", "assertion", True, "assertion `left == right`", ["src/lib.rs:6"]),
-    ],
-)
-def test_ways_to_fail(test: str, kind: str, assertion: bool, message: str, frames: list[str]) -> None:
-    result = read("all").result(test)
-    assert result
-    assert (result.status, result.phase) == (Status.FAIL, RunPhase.CALL)
-    assert result.failure
-    assert (result.failure.kind, result.failure.assertion) == (kind, assertion)
-    assert result.failure.message.startswith(message)
-    assert [f"{f.path}:{f.line}" for f in result.failure.frames] == frames
-    assert result.failure.place == (result.failure.frames[-1] if frames else None)
-
-
-@pytest.mark.parametrize(
-    ("test", "status", "note"),
-    [
-        ("src/lib.rs::tests::adds", Status.PASS, ""),
-        ("src/a/b.rs::a::b::tests::größe", Status.PASS, ""),
-        ("src/type.rs::r#type::r#fn", Status.PASS, ""),
-        ("tests/common/mod.rs::common::shared", Status.PASS, ""),
-        ("tests/it.rs::tests::adds", Status.PASS, ""),
-        ("src/lib.rs::tests::later", Status.SKIP, "slow"),
-        ("src/lib.rs::add (doc 2)", Status.PASS, ""),
-        ("src/lib.rs::add (doc 3)", Status.ERROR, ""),
-    ],
-)
-def test_the_file_that_holds_a_test_is_in_its_id(test: str, status: Status, note: str) -> None:
-    result = read("all").result(test)
-    assert result
-    assert (result.status, result.note) == (status, note)
-
-
-@pytest.mark.parametrize(
-    ("case", "test"), [("exit", "tests/exits.rs::b_exits"), ("abort", "tests/aborts.rs::aborts")]
-)
-def test_a_binary_that_ends_in_a_test(case: str, test: str) -> None:
-    report = read(case)
-    result = report.result(test)
-    assert report.ended is RunEnd.EARLY_EXIT
-    assert result
-    assert result.failure
-    assert (result.status, result.failure.kind) == (Status.ERROR, "Crash")
-
-
-def test_a_forged_line_makes_an_error() -> None:
-    [result] = read("forged").results
-    assert result.failure
-    assert (result.status, result.failure.kind) == (Status.ERROR, "ReportedTwice")
-
-
-@pytest.mark.parametrize(
-    ("case", "path", "kind", "message"),
-    [
-        ("broken", "tests/it.rs", "E0425", "tests/it.rs:2: cannot find function `two` in module `demo::a`"),
-        ("syntax", "src/a.rs", "error", "src/a.rs:1: "),
-    ],
-)
-def test_what_does_not_compile(case: str, path: str, kind: str, message: str) -> None:
-    report = read(case)
-    assert (report.ended, report.results) == (RunEnd.FINISHED, ())
-    assert (report.errors[0].path, report.errors[0].kind) == (path, kind)
-    assert report.errors[0].message.startswith(message)
-    assert not any("aborting" in error.message for error in report.errors)
+@pytest.mark.parametrize("case", pages("cargo"))
+def test_a_recorded_run_is_read(case: str) -> None:
+    """Every way to fail and to forge, tests that were cut short, and what does not build."""
+    assert outline(read(case)) == pages("cargo")[case]
 
 
 def test_cargo_that_does_not_start() -> None:
@@ -164,7 +94,7 @@ def test_doc_tests_are_a_call_of_their_own() -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return lay_out(CARGO, tmp_path_factory.mktemp("cargo") / "with blank")
+    return lay_out(project_files("cargo"), tmp_path_factory.mktemp("cargo") / "with blank")
 
 
 class TestLive:
@@ -211,7 +141,7 @@ class TestLive:
         )
 
     def test_a_member_of_a_workspace_below_the_root(self, tmp_path: Path) -> None:
-        member = {f"rust/crates/one/{name}": text for name, text in BROKEN_CARGO.items()}
+        member = {f"rust/crates/one/{name}": text for name, text in project_files("broken_cargo").items()}
         member["rust/crates/one/src/a.rs"] += "pub fn two() -> i32 { todo!() }\n"
         tree = {"rust/Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n', **member}
         root = lay_out(tree, tmp_path / "tree")
@@ -226,7 +156,7 @@ class TestLive:
         )
 
     def test_a_test_that_does_not_end_is_stopped_and_named_and_the_others_run(self, tmp_path: Path) -> None:
-        root = lay_out(HANGS, tmp_path / "hangs")
+        root = lay_out(project_files("cargo_hangs"), tmp_path / "hangs")
         report = run_tool(RUNNER, root, reports=tmp_path / "reports", limit=1.0)
         assert report.ended is RunEnd.FINISHED
         told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
@@ -237,30 +167,3 @@ class TestLive:
             "quick": Status.PASS,
             "wrong": "assertion `left == right` failed\n  left: 1\n right: 2",
         }
-
-
-HANGS = {
-    "Cargo.toml": (
-        '[package]\nname = "loops"\nversion = "0.1.0"\nedition = "2021"\n\n'
-        '[[test]]\nname = "alone"\nharness = false\n'
-    ),
-    # On one line: which instruction of it is stopped is a matter of chance.
-    "src/lib.rs": "// loops\npub fn spin(mut n: u64) -> u64 { while n > 0 { n ^= 2 } n }\n",
-    "tests/it.rs": """\
-#[test]
-fn quick() {}
-#[test]
-fn spins() {
-    assert_eq!(loops::spin(1), 1);
-}
-#[test]
-fn waits() {
-    std::thread::park();
-}
-#[test]
-fn wrong() {
-    assert_eq!(1, 2);
-}
-""",
-    "tests/alone.rs": "fn main() {\n    loops::spin(1);\n}\n",
-}

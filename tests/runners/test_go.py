@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from runners.outlines import outline, pages
+from support.pages import lay_out, project_files
 from support.recordings import asked, replayed
-from support.tool_projects import GO, lay_out
 from support.tool_worlds import lend_go_cache
 from support.tools import run_tool, why_not
-from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport
+from verdigris.core.report import Place, RunEnd, Status, TestReport
 from verdigris.execution.tools.go import CACHE
 from verdigris.runners.go import GoRunner
 
@@ -25,100 +26,10 @@ def read(case: str, *names: str) -> TestReport:
     return RUNNER.report(asked(*names), replayed("go", case))
 
 
-@pytest.mark.parametrize(
-    ("case", "test", "kind", "assertion", "message", "frames"),
-    [
-        ("all", "calc/calc_test.go::TestWrong", "t.Error", True, "got 3", ["calc/calc_test.go:17"]),
-        ("all", "calc/calc_test.go::TestFatal", "t.Error", True, "stop", ["calc/calc_test.go:20"]),
-        ("all", "calc/calc_test.go::TestSilent", "t.Fail", True, "it failed", []),
-        ("all", "calc/calc_test.go::TestSubs/two_words", "t.Error", True, "bad", ["calc/calc_test.go:30"]),
-        ("all", "calc/calc_test.go::TestSubs", "t.Error", True, "TestSubs/two_w", ["calc/calc_test.go:30"]),
-        ("all", "calc/calc_test.go::ExampleAdd", "Example", True, "got:\n3\nwant:\n4", []),
-        (
-            *("all", "boom/boom_test.go::TestBoom", "panic", False, "runtime error: index out of range [3]"),
-            ["boom/boom_test.go:6", "boom/boom.go:3"],
-        ),
-        ("testify", "t_test.go::TestEqual", "testify", True, "Error Trace:", ["t_test.go:13"]),
-        ("testify", "t_test.go::TestRequired", "testify", True, "Error Trace:", ["t_test.go:18"]),
-    ],
-)
-def test_ways_to_fail(
-    case: str, test: str, kind: str, assertion: bool, message: str, frames: list[str]
-) -> None:
-    result = read(case).result(test)
-    assert result
-    assert (result.status, result.phase) == (Status.FAIL, RunPhase.CALL)
-    assert result.failure
-    assert (result.failure.kind, result.failure.assertion) == (kind, assertion)
-    assert result.failure.message.startswith(message)
-    assert [f"{f.path}:{f.line}" for f in result.failure.frames] == frames
-
-
-@pytest.mark.parametrize(
-    ("test", "status", "line", "note"),
-    [
-        ("calc/calc_test.go::TestAdd", Status.PASS, 8, ""),
-        ("calc/more_test.go::TestAdd2", Status.PASS, 5, ""),
-        ("calc/calc_test.go::TestSkip", Status.SKIP, 22, "not here"),
-        ("calc/calc_test.go::FuzzAdd/seed#0", Status.PASS, 0, ""),
-        ("boom/boom_test.go::TestAdd", Status.PASS, 5, ""),
-    ],
-)
-def test_the_file_is_in_the_id(test: str, status: Status, line: int, note: str) -> None:
-    result = read("all").result(test)
-    assert result
-    assert (result.status, result.line, result.note) == (status, line, note)
-
-
-@pytest.mark.parametrize(
-    ("case", "test", "kind"),
-    [
-        ("all", "forges/f_test.go::TestForged", "ReportedTwice"),
-        ("all", "leaks/l_test.go::TestFine", "Contradiction"),
-        ("all", "exits/e_test.go::TestExit", "Crash"),
-        ("testify", "t_test.go::TestGoroutine", "panic"),
-        ("timeout", "s_test.go::TestSlow", "Timeout"),
-    ],
-)
-def test_what_is_never_a_pass_nor_a_red(case: str, test: str, kind: str) -> None:
-    result = read(case).result(test)
-    assert result
-    assert result.failure
-    assert (result.status, result.failure.kind) == (Status.ERROR, kind)
-
-
-@pytest.mark.parametrize(
-    ("case", "ended"),
-    [
-        ("all", RunEnd.EARLY_EXIT),
-        ("main_exits", RunEnd.EARLY_EXIT),
-        ("old_build_failure", RunEnd.FINISHED),
-        ("setup_failed", RunEnd.FINISHED),
-        ("no_module", RunEnd.NO_START),
-    ],
-)
-def test_how_a_run_ended(case: str, ended: RunEnd) -> None:
-    assert read(case).ended is ended
-
-
-@pytest.mark.parametrize(
-    ("case", "errors"),
-    [
-        ("all", {("broken/b_test.go", "build failed", "broken/b_test.go:5: undefined: Missing")}),
-        (
-            "old_build_failure",
-            {("broken/b_test.go", "build failed", "broken/b_test.go:5: undefined: Missing")},
-        ),
-    ],
-)
-def test_what_does_not_build(case: str, errors: set[tuple[str, str, str]]) -> None:
-    assert {(e.path, e.kind, e.message) for e in read(case).errors} == errors
-    assert not any(r.id.startswith("broken") for r in read(case).results)
-
-
-def test_imports_and_syntax_that_stop_a_package() -> None:
-    errors = read("setup_failed").errors
-    assert {error.path for error in errors} == {"a/a_test.go", "b/b_test.go"}
+@pytest.mark.parametrize("case", pages("go"))
+def test_a_recorded_run_is_read(case: str) -> None:
+    """Every way to fail and to forge, tests that were cut short, and what does not build."""
+    assert outline(read(case)) == pages("go")[case]
 
 
 def test_a_package_that_died_with_more_to_run_is_not_finished() -> None:
@@ -149,7 +60,7 @@ def test_one_call_for_several_packages_and_binary_arguments() -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return lay_out(GO, tmp_path_factory.mktemp("go") / "with blank")
+    return lay_out(project_files("go"), tmp_path_factory.mktemp("go") / "with blank")
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +119,7 @@ class TestLive:
         assert (late.ended, late.results[0].status) == (RunEnd.EARLY_EXIT, Status.ERROR)
 
     def test_a_test_that_does_not_end_is_stopped_where_it_is_and_the_others_run(self, tmp_path: Path) -> None:
-        lay_out(HANGS, tmp_path / "hangs")
+        lay_out(project_files("go_hangs"), tmp_path / "hangs")
         report = run_tool(RUNNER, tmp_path / "hangs", reports=tmp_path / "reports", limit=1.0)
         assert report.ended is RunEnd.FINISHED
         told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
@@ -225,7 +136,7 @@ class TestLive:
         }
 
     def test_the_tools_own_limit_tells_the_place_too(self, tmp_path: Path) -> None:
-        lay_out(HANGS, tmp_path / "hangs")
+        lay_out(project_files("go_hangs"), tmp_path / "hangs")
         names = ("loops_test.go::TestWaits",)
         report = run_tool(
             RUNNER, tmp_path / "hangs", names, reports=tmp_path / "reports", extra=("-timeout=1s",)
@@ -242,59 +153,3 @@ class TestLive:
         facts = [(r.id, r.status, r.failure and r.failure.kind) for r in watched.results]
         assert facts == [(r.id, r.status, r.failure and r.failure.kind) for r in alone.results]
         assert (watched.ended, watched.exit_code) == (alone.ended, alone.exit_code)
-
-
-HANGS = {
-    "go.mod": "module loops\n\ngo 1.21\n",
-    "loops.go": """\
-package loops
-
-func Spin(n int) int {
-	for n >= 0 {
-		n ^= 1
-	}
-	return n
-}
-
-func Wait() int {
-	silent := make(chan int)
-	return <-silent
-}
-""",
-    "loops_test.go": """\
-package loops
-
-import (
-	"testing"
-	"time"
-)
-
-func TestQuick(t *testing.T) {}
-
-func TestSpins(t *testing.T) {
-	t.Run("part", func(t *testing.T) {
-		if Spin(1) != 1 {
-			t.Error("no")
-		}
-	})
-}
-
-func TestOwn(t *testing.T) {
-	for {
-		time.Sleep(time.Hour)
-	}
-}
-
-func TestWaits(t *testing.T) {
-	if Wait() != 1 {
-		t.Error("no")
-	}
-}
-
-func TestLast(t *testing.T) {
-	for _, name := range []string{"a", "b"} {
-		t.Run(name, func(t *testing.T) { time.Sleep(700 * time.Millisecond) })
-	}
-}
-""",
-}

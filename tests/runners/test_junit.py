@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from runners.outlines import outline, pages
+from support.pages import lay_out
 from support.recordings import HERE, asked
-from support.tool_projects import lay_out
 from support.tools import run_tool
-from verdigris.core.report import Place, RunEnd, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.value import replace
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE, JUnitRunner, JUnitTool
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall
@@ -53,91 +54,13 @@ def wrapped(inside: str, tests: int) -> bytes:
     return f'<testsuite tests="{tests}">{inside}</testsuite>'.encode()
 
 
-@pytest.mark.parametrize(
-    ("name", "tool", "test", "status", "kind", "assertion", "frames"),
-    [
-        (
-            *("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest::wrong", Status.FAIL),
-            *("org.opentest4j.AssertionFailedError", True, [Place(JAVA, 8)]),
-        ),
-        (
-            *("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest::byZero", Status.FAIL),
-            *("java.lang.ArithmeticException", False),
-            [Place(JAVA, 9), Place("src/main/java/com/x/Calc.java", 4)],
-        ),
-        (
-            *("phpunit", PHPUNIT, "tests/CalcTest.php::CalcTest::testWrong", Status.FAIL),
-            *("PHPUnit\\Framework\\ExpectationFailedException", True, [Place("tests/CalcTest.php", 5)]),
-        ),
-        (
-            *("phpunit", PHPUNIT, "tests/CalcTest.php::CalcTest::testThrows", Status.FAIL),
-            *("RuntimeException", False, [Place("tests/CalcTest.php", 6)]),
-        ),
-        (
-            *("rspec", RSPEC, "spec/calc_spec.rb::spec.calc_spec::Calc is wrong", Status.FAIL),
-            *("RSpec::Expectations::ExpectationNotMetError", True, [Place("spec/calc_spec.rb", 4)]),
-        ),
-        (
-            *("rspec", RSPEC, "spec/calc_spec.rb::spec.calc_spec::Calc divides", Status.FAIL),
-            *("ZeroDivisionError", False, [Place("spec/calc_spec.rb", 5), Place("lib/calc.rb", 2)]),
-        ),
-        (
-            "pytest",
-            PYTEST,
-            "test_a.py::test_a::test_wrong",
-            Status.FAIL,
-            "failure",
-            True,
-            [Place("test_a.py", 3)],
-        ),
-        (
-            *("pytest", PYTEST, "test_a.py::test_a::test_div", Status.FAIL, "ZeroDivisionError", False),
-            [Place("test_a.py", 4)],
-        ),
-        (
-            "pytest",
-            PYTEST,
-            "test_a.py::test_a::test_setup",
-            Status.ERROR,
-            "error",
-            False,
-            [Place("test_a.py", 6)],
-        ),
-    ],
-)
-def test_ways_to_fail(
-    name: str, tool: JUnitTool, test: str, status: Status, kind: str, assertion: bool, frames: list[Place]
-) -> None:
-    result = parsed(tool, recorded(name)).result(test)
-    assert result
-    assert result.status is status
-    assert result.failure
-    assert (result.failure.kind, result.failure.assertion) == (kind, assertion)
-    assert list(result.failure.frames) == frames
+TOOLS = {"surefire": SUREFIRE, "phpunit": PHPUNIT, "rspec": RSPEC, "pytest": PYTEST}
 
 
-@pytest.mark.parametrize(
-    ("name", "tool", "test", "status", "note"),
-    [
-        ("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest::divides", Status.PASS, ""),
-        ("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest$Inner::inside", Status.PASS, ""),
-        ("surefire", SUREFIRE, f"{JAVA}::com.x.CalcTest::off", Status.SKIP, "later"),
-        ("phpunit", PHPUNIT, "tests/CalcTest.php::CalcTest::testLater", Status.SKIP, ""),
-        (
-            *("phpunit", PHPUNIT, 'tests/CalcTest.php::CalcTest::testPairs with data set "one and/or $"'),
-            *(Status.PASS, ""),
-        ),
-        ("rspec", RSPEC, "spec/calc_spec.rb::spec.calc_spec::Calc later", Status.SKIP, ""),
-        ("pytest", PYTEST, "test_a.py::test_a.TestX::test_p[a::b]", Status.PASS, ""),
-        ("pytest", PYTEST, "test_a.py::test_a::test_later", Status.SKIP, "later"),
-    ],
-)
-def test_passes_and_skips(name: str, tool: JUnitTool, test: str, status: Status, note: str) -> None:
-    report = parsed(tool, recorded(name))
-    result = report.result(test)
-    assert result
-    assert (result.status, result.note) == (status, note)
-    assert (report.ended, report.errors) == (RunEnd.FINISHED, ())
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_recorded_report_is_read(name: str) -> None:
+    """Ways to fail, passes and skips, and the files of the tests."""
+    assert outline(parsed(TOOLS[name], recorded(name))) == pages("junit")[name]
 
 
 BOMB = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'

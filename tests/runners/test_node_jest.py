@@ -1,72 +1,19 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from support import receivers
+from runners.test_node_report import check_node_report
 from support.node_recording import replayed
-from support.node_tools import NAMES, TWIN, Project, names_file, present, project, told
+from support.node_tools import Project, present, project
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node import Jest
 from verdigris.runners.protocol import TestRequest
 
-CALC = {
-    "sums › adds": "fail Error! test:4",
-    "sums › adds more": "pass",
-    "sums › nested › pair 1 and 2": "pass",
-    "sums › nested › pair 3 and 4": "fail Error! test:7",
-    "sums › skipped": "skip",
-    "sums › todo": "skip (todo)",
-    "sums › xfail": "skip (xfail)",
-    "sums › xpass": "fail (xpass) Error test:3 test:12",
-    "snap": "fail Error! test:14",
-    "inline snap": "fail Error! test:15",
-    "thrown in source": "fail TypeError test:16 src:2",
-    "thrown in source async": "fail RangeError test:17 src:3",
-    "json": "fail SyntaxError test:18 src:4",
-    "odd": "fail TypeError test:19 src:6",
-    "missing export": "fail TypeError test:20",
-    "missing name": "fail ReferenceError test:21",
-    "node assert": "fail Error! test:22",
-    "assert.throws": "fail Error! test:23",
-    "rejects": "fail Error! test:24",
-    "no throw": "fail Error! test:25",
-    "times out": "fail Timeout",
-    "throws a string": "fail Error test:27",
-    "plain error in test": "fail Error test:28",
-    "expect.assertions": "fail Error! test:29",
-    "dynamic import": "fail Error test:30",
-    "bad setup › in bad setup": "error in setup Error test:31",
-    "bad teardown › in bad teardown": "error in setup Error test:32",
-    "bad setup all › in bad setup all": "error in setup Error test:33",
-    "bad teardown all › in bad teardown all": "pass",
-    "bad teardown all › two": "pass",
-    "dup": "fail Error! test:36",
-    "logs": "pass",
-}
-OTHERS = {"test/only.test.js::hidden": "skip", "test/only.test.js::seen": "pass"}
-ERRORS = {
-    ("test/calc.test.js", "Error"),
-    ("test/empty.test.js", "Error"),
-    ("test/import.test.js", "ImportError"),
-    ("test/syntax.test.js", "SyntaxError"),
-    ("test/throws.test.js", "Error"),
-}
-
 
 def check(report: TestReport) -> None:
-    calc = {f"test/calc.test.js::{name}": line for name, line in CALC.items()}
-    assert {r.native_id: told(r) for r in report.results} == calc | OTHERS
-    assert {(error.path, error.kind) for error in report.errors} == ERRORS
-    assert (report.ended, report.exit_code, report.strays) == (RunEnd.FINISHED, 1, 0)
+    check_node_report(report, "jest", "js")
     after_all = next(error for error in report.errors if error.path == "test/calc.test.js")
     assert after_all.message == "Error: teardownall"
-    lacking = report.result("test/calc.test.js::missing export")
-    assert lacking is not None
-    assert lacking.failure is not None
-    assert lacking.failure.subject == "src/calc.js"
 
 
 @pytest.mark.parametrize("version", ["jest-29", "jest-30"])
@@ -85,34 +32,9 @@ def test_paths_are_patterns_that_match_nothing_else() -> None:
     )
 
 
-NEWEST = "jest@30"
-"""Older ones are in the recordings."""
-
-
 @pytest.fixture(scope="module")
 def newest(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return project(tmp_path_factory.mktemp("jest"), Jest(), node=present(), package=NEWEST)
-
-
-@pytest.mark.slow
-def test_a_live_run_says_the_same_and_writes_no_snapshot(tmp_path: Path) -> None:
-    made = project(tmp_path, Jest(), node=present(), package=NEWEST, like="jest")
-    before = {file: file.read_bytes() for file in made.root.rglob("*") if file.is_file()}
-    check(made.run())
-    assert {file: file.read_bytes() for file in made.root.rglob("*") if file.is_file()} == before
-
-
-@pytest.mark.slow
-def test_exactly_the_named_tests_run_whatever_their_names_hold(tmp_path: Path) -> None:
-    made = project(tmp_path, Jest(), node=present(), package=NEWEST)
-    made.write("names [x] $.test.js", names_file('const { appendFileSync } = require("node:fs");'))
-    made.write("names [x] $.test.jsx", 'it("a b", () => { throw new Error("not asked for"); });')
-    asked = {*((name,) for name in NAMES[1::2]), ("a", "(b)", "c")}
-    report, ran = made.ran("names [x] $.test.js", *asked)
-    assert ran - {TWIN} == asked
-    assert {r.native_id for r in report.results} == {node_id("names [x] $.test.js", each) for each in asked}
-    assert all(r.status is Status.PASS for r in report.results)
-    assert len(report.others) == len(NAMES) + 3 - len(asked)
+    return project(tmp_path_factory.mktemp("jest"), Jest(), node=present(), package="jest@30")
 
 
 @pytest.mark.slow
@@ -124,20 +46,3 @@ def test_an_exit_and_a_bad_configuration_are_no_passes(newest: Project) -> None:
     assert newest.run("end/none.test.js").ended is RunEnd.FINISHED
     newest.write("bad/jest.config.js", "module.exports = { ;")
     assert newest.run(stack_root="bad").ended is RunEnd.NO_START
-
-
-@pytest.mark.slow
-def test_collecting_runs_nothing(newest: Project) -> None:
-    newest.write(
-        "collect/some.test.js",
-        'describe("s", () => { it("x", () => { throw 1; }); }); it.each([1, 2])("n %i", () => {});',
-    )
-    report = newest.run("collect", collect_only=True)
-    assert report.collected == tuple(f"collect/some.test.js::{name}" for name in ("s › x", "n 1", "n 2"))
-    assert report.results == ()
-    assert report.ended is RunEnd.FINISHED
-
-
-@pytest.mark.slow
-def test_a_project_object_that_lacks_something_is_a_red_whatever_the_receiver(newest: Project) -> None:
-    assert receivers.judged(newest, "", common=True) == receivers.EXPECTED

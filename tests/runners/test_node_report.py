@@ -6,11 +6,22 @@ from typing import Any
 
 import pytest
 
+from runners.outlines import outline, pages
 from support.node_tools import told
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.runners.node.report import REPORT, parse
 from verdigris.runners.node.selection import batches, name_pattern
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
+
+
+def check_node_report(report: TestReport, tool: str, ending: str) -> None:
+    """What a run of a recorded project says, in every version of the tool; `ending`: that of its files."""
+    assert outline(report, messages=False) == pages("node")[tool]
+    lacking = report.result(f"test/calc.test.{ending}::missing export")
+    assert lacking is not None
+    assert lacking.failure is not None
+    assert lacking.failure.subject == f"src/calc.{ending}"
+
 
 FILE = "/w/p/t.test.js"
 START = {"kind": "start", "tool": "vitest", "cwd": "/w/p"}

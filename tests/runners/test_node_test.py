@@ -1,70 +1,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from support import receivers
+from runners.test_node_report import check_node_report
 from support.node_recording import replayed
-from support.node_tools import NAMES, Project, names_file, node_22, project, told
+from support.node_tools import Project, node_22, project
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node import NodeTest
 from verdigris.runners.protocol import TestRequest
 
-CALC = {
-    "sums › adds": "fail AssertionError! test:5",
-    "sums › adds more": "pass",
-    "sums › nested › pair 1 and 2": "pass",
-    "sums › nested › pair 3 and 4": "fail AssertionError! test:8",
-    "sums › skipped": "skip",
-    "sums › todo": "skip (todo)",
-    "sums › todo failing": "skip (todo)",
-    "thrown in source": "fail TypeError test:14 src:2",
-    "thrown in source async": "fail RangeError test:15 src:3",
-    "json": "fail SyntaxError test:16 src:4",
-    "missing export": "fail TypeError test:17",
-    "missing name": "fail ReferenceError test:18",
-    "assert.throws": "fail AssertionError! test:19",
-    "rejects": "fail AssertionError! test:20",
-    "times out": "fail Timeout",
-    "throws a string": "fail testCodeFailure test:22",
-    "plain error in test": "fail Error test:23",
-    "dynamic import": "fail Error test:24",
-    "subtests › good sub": "pass",
-    "subtests › bad sub": "fail AssertionError! test:25 test:25",
-    "subtests": "fail AssertionError! test:25 test:25",
-    "runtime skip": "skip (why not)",
-    "bad setup › in bad setup": "error in setup Error test:27",
-    "bad teardown › in bad teardown": "error in teardown Error test:28",
-    "bad setup all › in bad setup all": "error in setup Error test:29",
-    "bad teardown all › in bad teardown all": "error in teardown Error test:30",
-    "bad teardown all › two": "error in teardown Error test:30",
-    "dup": "fail AssertionError! test:32",
-    "logs": "pass",
-    "leaks": "pass",
-    "after leak": "pass",
-}
-OTHERS = {"test/only.test.mjs::hidden": "pass", "test/only.test.mjs::seen": "pass"}
-ERRORS = {
-    ("test/calc.test.mjs", "Unhandled"),
-    ("test/export.test.mjs", "ImportError"),
-    ("test/import.test.mjs", "ImportError"),
-    ("test/syntax.test.mjs", "SyntaxError"),
-    ("test/throws.test.mjs", "Error"),
-}
-
 
 def check(report: TestReport) -> None:
-    calc = {f"test/calc.test.mjs::{name}": line for name, line in CALC.items()}
-    assert {r.native_id: told(r) for r in report.results} == calc | OTHERS
-    assert {(error.path, error.kind) for error in report.errors} == ERRORS
-    assert (report.ended, report.exit_code, report.strays) == (RunEnd.FINISHED, 1, 0)
-    lacking = report.result("test/calc.test.mjs::missing export")
-    assert lacking is not None
-    assert lacking.failure is not None
-    assert lacking.failure.subject == "src/calc.mjs"
+    check_node_report(report, "node", "mjs")
 
 
 @pytest.mark.parametrize("version", ["node-20", "node-22"])
@@ -88,23 +37,6 @@ def test_each_file_is_told_its_own_names() -> None:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project(tmp_path_factory.mktemp("node"), NodeTest(), node=node_22())
-
-
-@pytest.mark.slow
-def test_a_live_run_says_the_same(tmp_path: Path) -> None:
-    check(project(tmp_path, NodeTest(), node=node_22(), like="node").run())
-
-
-@pytest.mark.slow
-def test_exactly_the_named_tests_run_whatever_their_names_hold(made: Project) -> None:
-    heading = 'const { it, describe } = require("node:test"); const { appendFileSync } = require("node:fs");'
-    made.write("names [x] $.test.js", names_file(heading))
-    asked = {*((name,) for name in NAMES[1::2]), ("a", "(b)", "c")}
-    report, ran = made.ran("names [x] $.test.js", *asked)
-    assert asked <= ran
-    assert len(ran) < len(NAMES)  # node also runs what only one of the names on the way matches
-    assert {r.native_id for r in report.results} == {node_id("names [x] $.test.js", each) for each in asked}
-    assert all(r.status is Status.PASS for r in report.results)
 
 
 @pytest.mark.slow
@@ -157,12 +89,3 @@ def test_collecting_lists_files(made: Project) -> None:
         made.write(path, "throw 1;")
     report = made.run("list", collect_only=True)
     assert report.collected == ("list/a.test.js", "list/test/c.js", "list/test-e.mjs")
-
-
-@pytest.mark.slow
-def test_a_project_object_that_lacks_something_is_a_red_whatever_the_receiver(made: Project) -> None:
-    heading = (
-        'const { it } = require("node:test"); const { equal } = require("node:assert");\n'
-        "const expect = (value) => ({ toBe: (other) => equal(value, other) });"
-    )
-    assert receivers.judged(made, heading, common=True) == receivers.EXPECTED

@@ -1,79 +1,18 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from support import receivers
+from runners.test_node_report import check_node_report
 from support.node_recording import replayed
-from support.node_tools import NAMES, TWIN, Project, names_file, node_22, project, told
-from verdigris.core.paths import PathClass
+from support.node_tools import Project, node_22, project
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.verdict.redness import judge_red
-from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node import Vitest
 from verdigris.runners.protocol import TestRequest
 
-CALC = {
-    "sums › adds": "fail AssertionError! test:10",
-    "sums › adds more": "pass",
-    "sums › nested › pair 1 and 2": "pass",
-    "sums › nested › pair 3 and 4": "fail AssertionError! test:13",
-    "sums › skipped": "skip",
-    "sums › todo": "skip (todo)",
-    "sums › xfail": "skip (xfail)",
-    "sums › xpass": "fail (xpass) Error test:18",
-    "top": "pass",
-    "snap": "fail Error! test:21",
-    "inline snap": "fail Error! test:22",
-    "thrown in source": "fail TypeError test:23 src:9",
-    "thrown in source async": "fail RangeError test:24 src:13",
-    "json": "fail SyntaxError test:25 src:15",
-    "missing export": "fail TypeError test:26",
-    "missing name": "fail ReferenceError test:27",
-    "node assert": "fail AssertionError! test:28",
-    "assert.throws": "fail AssertionError! test:29",
-    "rejects": "fail AssertionError! test:30",
-    "no throw": "fail AssertionError! test:31",
-    "times out": "fail Timeout",
-    "throws a string": "fail Error test:33",
-    "plain error in test": "fail Error test:34",
-    "expect.assertions": "fail Error! test:35",
-    "soft": "fail AssertionError! test:36",
-    "unreachable": "fail AssertionError! test:37",
-    "dynamic import": "fail Error test:38",
-    "bad setup › in bad setup": "error in setup Error test:39",
-    "bad teardown › in bad teardown": "error in teardown Error test:40",
-    "bad setup all › in bad setup all": "error in setup Error test:41",
-    "bad teardown all › in bad teardown all": "error in teardown Error test:42",
-    "dup": "fail AssertionError! test:44",
-    "retry": "pass (passed after 1 retries)",
-    "logs": "pass",
-}
-OTHERS = {
-    "test/unhandled.test.ts::leaks": "pass",
-    "test/only.test.ts::hidden": "skip",
-    "test/only.test.ts::seen": "pass",
-}
-ERRORS = {
-    ("test/empty.test.ts", "Error"),
-    ("test/import.test.ts", "ImportError"),
-    ("test/syntax.test.ts", "SyntaxError"),
-    ("test/throws.test.ts", "Error"),
-    ("test/unhandled.test.ts", "Unhandled Rejection"),
-}
-
 
 def check(report: TestReport) -> None:
-    calc = {f"test/calc.test.ts::{name}": line for name, line in CALC.items()}
-    assert {r.native_id: told(r) for r in report.results} == calc | OTHERS
-    assert {(error.path, error.kind) for error in report.errors} == ERRORS
-    assert (report.ended, report.exit_code, report.strays) == (RunEnd.FINISHED, 1, 0)
-    assert set(report.collected) == calc.keys() | OTHERS.keys()
-    lacking = report.result("test/calc.test.ts::missing export")
-    assert lacking is not None
-    assert lacking.failure is not None
-    assert lacking.failure.subject == "src/calc.ts"
+    check_node_report(report, "vitest", "ts")
+    assert set(report.collected) == {result.native_id for result in report.results}
     logs = report.result("test/calc.test.ts::logs")
     assert logs is not None
     assert (logs.output, logs.line) == ("hello log\n", 46)
@@ -82,40 +21,6 @@ def check(report: TestReport) -> None:
 @pytest.mark.parametrize("version", ["vitest-2", "vitest-5"])
 def test_a_recorded_run_is_read(version: str) -> None:
     check(Vitest().report(*replayed("vitest", version)))
-
-
-@pytest.mark.parametrize(
-    ("name", "red"),
-    [
-        ("sums › adds", "valid"),
-        ("sums › adds more", "passing"),
-        ("sums › skipped", "skipped"),
-        ("sums › xfail", "skipped"),
-        ("sums › xpass", "xpass"),
-        ("snap", "valid"),
-        ("thrown in source", "valid"),
-        ("thrown in source async", "valid"),
-        ("json", "valid"),
-        ("missing export", "valid"),
-        ("missing name", "missing-name"),
-        ("rejects", "valid"),
-        ("times out", "timeout"),
-        ("plain error in test", "not-behaviour"),
-        ("dynamic import", "import"),
-        ("bad setup › in bad setup", "fixture"),
-        ("bad teardown all › in bad teardown all", "teardown"),
-    ],
-)
-def test_the_core_judges_reds_by_what_is_told(name: str, red: str) -> None:
-    result = Vitest().report(*replayed("vitest", "vitest-5")).result(f"test/calc.test.ts::{name}")
-    assert result is not None
-    classes = {"src": PathClass.SOURCE, "test": PathClass.TEST}
-    judged = judge_red(
-        result,
-        classify=lambda path: classes.get(path.split("/")[0], PathClass.OTHER),
-        rule="behaviour",
-    )
-    assert judged == red
 
 
 def test_what_was_not_asked_for_counts_among_the_others() -> None:
@@ -153,34 +58,9 @@ def test_each_call_has_a_report_of_its_own() -> None:
     assert all(report.startswith("/r/") for report in reports)
 
 
-NEWEST = "vitest@5"
-"""Older ones are in the recordings."""
-
-
 @pytest.fixture(scope="module")
 def newest(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return project(tmp_path_factory.mktemp("vitest"), Vitest(), node=node_22(), package=NEWEST)
-
-
-@pytest.mark.slow
-def test_a_live_run_says_the_same_and_writes_no_snapshot(tmp_path: Path) -> None:
-    made = project(tmp_path, Vitest(), node=node_22(), package=NEWEST, like="vitest")
-    before = {file: file.read_bytes() for file in made.root.rglob("*") if file.is_file()}
-    check(made.run())
-    assert {file: file.read_bytes() for file in made.root.rglob("*") if file.is_file()} == before
-
-
-@pytest.mark.slow
-def test_exactly_the_named_tests_run_whatever_their_names_hold(tmp_path: Path) -> None:
-    made = project(tmp_path, Vitest(), node=node_22(), package=NEWEST)
-    heading = 'import { it, describe } from "vitest"; import { appendFileSync } from "node:fs";'
-    made.write("names.test.js", names_file(heading))
-    asked = {*((name,) for name in NAMES[1::2]), ("a", "(b)", "c")}
-    report, ran = made.ran("names.test.js", *asked)
-    assert ran - {TWIN} == asked
-    assert {r.native_id for r in report.results} == {node_id("names.test.js", each) for each in asked}
-    assert all(r.status is Status.PASS for r in report.results)
-    assert len(report.others) == len(NAMES) + 3 - len(asked)
+    return project(tmp_path_factory.mktemp("vitest"), Vitest(), node=node_22(), package="vitest@5")
 
 
 @pytest.mark.slow
@@ -198,22 +78,3 @@ def test_a_crash_and_a_bad_configuration_are_no_passes(newest: Project) -> None:
     assert Status.PASS not in {r.status for r in crashed.results if not r.native_id.endswith("before")}
     newest.write("bad/vitest.config.js", "export default { test: { pool: ;")
     assert newest.run(stack_root="bad").ended is RunEnd.NO_START
-
-
-@pytest.mark.slow
-def test_collecting_runs_nothing(newest: Project) -> None:
-    newest.write(
-        "collect/some.test.js",
-        """import { it, describe } from "vitest";
-        describe("s", () => { it("x", () => { throw 1; }); });
-        it.each([1, 2])("n %i", () => {});""",
-    )
-    report = newest.run("collect/some.test.js", collect_only=True)
-    assert report.collected == tuple(f"collect/some.test.js::{name}" for name in ("s › x", "n 1", "n 2"))
-    assert report.results == ()
-    assert report.ended is RunEnd.FINISHED
-
-
-@pytest.mark.slow
-def test_a_project_object_that_lacks_something_is_a_red_whatever_the_receiver(newest: Project) -> None:
-    assert receivers.judged(newest, 'import { expect, it } from "vitest";') == receivers.EXPECTED

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import venv
 from dataclasses import replace
@@ -13,6 +12,8 @@ import pytest
 
 from support.alive import decoded, plan
 from support.gitrepo import make_repo
+from support.interpreters import other_python
+from support.pages import lay_out, project_files
 from support.pyproject import PyProject, channel_of
 from support.turns import World
 from verdigris.checks.liveness.judgement import judge_runs
@@ -22,88 +23,6 @@ from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.setup.initialisation import initialise
 
-SHOP = """
-    class Cart:
-        def __init__(self): self.items = []
-        def add(self, item): self.items.append(item)
-        def first(self): return self.items[0]
-"""
-OUTCOMES = """
-    import unittest
-    import shop
-    from shop import Cart
-
-    def check(cart):
-        assert len(cart.items) == 1
-
-    class Base(unittest.TestCase):
-        def test_inherited(self): self.assertEqual(type(self).__name__, "Base")
-
-    class Inherits(Base):
-        pass
-
-    class T(unittest.TestCase):
-        def test_pass(self): self.assertEqual(Cart().items, [])
-        def test_equal(self): self.assertEqual(Cart().items, [1])
-        def test_helper(self): check(Cart())
-        def test_raises(self):
-            with self.assertRaises(ValueError): Cart().add(1)
-        def test_source_raises(self): self.assertEqual(Cart().first(), 1)
-        def test_missing_method(self): self.assertEqual(Cart().total(), 1)
-        def test_missing_function(self): self.assertEqual(shop.discount(1), 1)
-        def test_missing_argument(self): self.assertIsNone(Cart().add(1, count=2))
-        def test_name(self): self.assertTrue(unknown)
-        def test_exit(self): raise SystemExit(0)
-        def test_fail(self): self.fail("not yet")
-        def test_subtests(self):
-            for n in (0, 1, 2):
-                with self.subTest(n=n): self.assertEqual(n, 0)
-        @unittest.skip("later")
-        def test_skip(self): pass
-        def test_skip_inside(self): self.skipTest("later")
-        @unittest.expectedFailure
-        def test_expected(self): self.assertEqual(1, 2)
-
-    class SetUp(unittest.TestCase):
-        def setUp(self): self.assertTrue(0)
-        def test_a(self): pass
-
-    class TearDown(unittest.TestCase):
-        def tearDown(self): raise ValueError("late")
-        def test_a(self): pass
-        def test_b(self): self.assertTrue(0)
-
-    class SetUpClass(unittest.TestCase):
-        @classmethod
-        def setUpClass(cls): raise ValueError("early")
-        def test_a(self): pass
-        def test_b(self): pass
-
-    class SkippedClass(unittest.TestCase):
-        @classmethod
-        def setUpClass(cls): raise unittest.SkipTest("not here")
-        def test_a(self): pass
-
-    class TearDownClass(unittest.TestCase):
-        @classmethod
-        def tearDownClass(cls): raise ValueError("late")
-        def test_a(self): pass
-        def test_b(self): pass
-
-    class Async(unittest.IsolatedAsyncioTestCase):
-        async def asyncSetUp(self): self.cart = Cart()
-        async def test_pass(self): self.assertEqual(self.cart.items, [])
-        async def test_fail(self): self.assertEqual(self.cart.items, [1])
-        async def test_source(self): self.assertEqual(self.cart.first(), 1)
-
-    class AsyncSetUp(unittest.IsolatedAsyncioTestCase):
-        async def asyncSetUp(self): raise ValueError("early")
-        async def test_a(self): pass
-"""
-MODULES = {
-    "test_set_up_module": "def setUpModule(): raise ValueError('early')",
-    "test_tear_down_module": "def tearDownModule(): raise ValueError('late')",
-}
 CASES = """
 import unittest
 {more}
@@ -150,10 +69,7 @@ def told(result: TestResult) -> object:
 
 
 def test_it_tells_what_the_pytest_reporter_tells(project: PyProject) -> None:
-    project.write("shop.py", SHOP)
-    project.write("test_outcomes.py", OUTCOMES)
-    for name, more in MODULES.items():
-        project.write(f"{name}.py", CASES.format(more=more))
+    lay_out(project_files("unittest_outcomes"), project.root)
     report = project.test()
     other = replace(project, tool=PYTEST).test()
     assert report.ended is other.ended is RunEnd.FINISHED
@@ -519,28 +435,13 @@ def test_whole_rounds_in_an_environment_without_pytest(tmp_path: Path) -> None:
         assert done.verdict.kind == verdict, done
 
 
-def _starts(python: Path) -> bool:
-    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13", "3.14"])
-def test_every_python_tells_the_same(tmp_path: Path, project: PyProject, version: str) -> None:
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = [
-        *versions.glob(f"{version}.*/bin/python"),
-        *map(Path, filter(None, [shutil.which(f"python{version}")])),
-    ]
-    # A shim of pyenv stands for an interpreter that may not be there.
-    found = [one for one in found if _starts(one)]
-    if not found:
-        pytest.skip(f"no python{version} on PATH or in $PYENV_ROOT")
-    project.write("shop.py", SHOP)
-    project.write("test_outcomes.py", OUTCOMES)
-    for name, more in MODULES.items():
-        project.write(f"{name}.py", CASES.format(more=more))
+def test_every_python_tells_the_same(project: PyProject, version: str) -> None:
+    python = other_python(version, probe="")
+    lay_out(project_files("unittest_outcomes"), project.root)
     mine = {r.id: told(r) for r in project.test().results}
-    other = replace(project, python=str(found[0])).test()
+    other = replace(project, python=python).test()
     assert other.ended is RunEnd.FINISHED, other.tail
     for result in other.results:
         seen, expected = told(result), mine[result.id]

@@ -7,7 +7,7 @@ import pytest
 
 from verdigris.core.errors import UserError
 from verdigris.languages.starter import says_nothing
-from verdigris.setup.scaffold import PLACEHOLDER, Kata, read_kata
+from verdigris.setup.scaffold import Kata, placeholder, read_kata
 
 pytestmark = pytest.mark.quick
 
@@ -53,7 +53,7 @@ def test_a_byte_order_mark_is_no_text(folder: Path, kata: Path) -> None:
         (None, "there is no kata"),
         (b"", "is empty"),
         (b"\n<!-- to do -->\n", "is empty"),
-        (PLACEHOLDER.encode(), "is empty"),
+        (placeholder().text.encode(), "is empty"),
         (b"\x89PNG\r\n\x1a\n\x00", "is not a text file"),
         (b"caf\xe9", "is not a text file"),
         (b"a\x00b", "is not a text file"),
@@ -75,4 +75,4 @@ def test_a_folder_and_a_pipe_are_no_kata(folder: Path, kata: Path) -> None:
 
 
 def test_the_placeholder_says_nothing_yet() -> None:
-    assert says_nothing(PLACEHOLDER)
+    assert says_nothing(placeholder().text)

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
+
+from support.http_servers import JsonHandler, listening
 
 Step: TypeAlias = "str | ToolCall | tuple[ToolCall, ...]"
 Script: TypeAlias = "Step | Callable[[Mapping[str, Any]], Step]"
@@ -83,59 +84,32 @@ def _text(content: Any) -> str:
 @contextmanager
 def model(*script: Script) -> Iterator[Model]:
     playing = Model(script)
-    handler = type("Handler", (_Handler,), {"answer": staticmethod(playing.answer)})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    serving = threading.Thread(target=server.serve_forever, daemon=True)
-    serving.start()
-    playing.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with listening(_Handler, answer=staticmethod(playing.answer)) as playing.url:
         yield playing
-    finally:
-        server.shutdown()
-        server.server_close()
-        serving.join()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(JsonHandler):
     answer: Callable[[dict[str, Any]], Step]
 
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
+    def do_HEAD(self) -> None:  # noqa: N802 - as the library calls it
+        self.answer_json({})
 
-    def do_HEAD(self) -> None:
-        self._json({})
+    def do_GET(self) -> None:  # noqa: N802 - as the library calls it
+        self.answer_json({"data": [], "has_more": False})
 
-    def do_GET(self) -> None:
-        self._json({"data": [], "has_more": False})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        path = self.path.partition("?")[0]
+    def do_POST(self) -> None:  # noqa: N802 - as the library calls it
+        body, path = self.given(), self.path.partition("?")[0]
         if path.endswith("/count_tokens"):
-            return self._json({"input_tokens": 1})
+            return self.answer_json({"input_tokens": 1})
         if not path.endswith("/messages"):
-            return self._json({})
+            return self.answer_json({})
         message = _message(self.answer(body), str(body.get("model")))
-        return self._stream(message) if body.get("stream") else self._json(message)
-
-    def _json(self, document: Mapping[str, Any]) -> None:
-        data = json.dumps(document).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-
-    def _stream(self, message: Mapping[str, Any]) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        self.close_connection = True
+        if not body.get("stream"):
+            return self.answer_json(message)
+        self.begin("text/event-stream")
         for event in _events(message):
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            self.send_event(event, event["type"])
+        return None
 
 
 _numbers = iter(range(10**9))

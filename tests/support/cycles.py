@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from support.gitrepo import GitRepo, copied
+from support.pages import project_files
 from support.turns import CALC, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
@@ -21,51 +22,14 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import Cycle, WorktreeState
 
-SPEC = """\
----
-id: SPEC-001
-status: active
----
-# Subtraction
-
-### Requirement: Subtract
-#### Scenario: A smaller number is taken away
-- **WHEN** 2 is taken from 3
-- **THEN** the result is 1
-
-#### Scenario: A larger number is taken away
-- **WHEN** 3 is taken from 2
-- **THEN** the result is -1
-"""
 SMALLER, LARGER = (
     "SPEC-001#subtract/a-smaller-number-is-taken-away",
     "SPEC-001#subtract/a-larger-number-is-taken-away",
 )
-PLAN = f"""\
-## {SMALLER}
-- assert: the difference of three and two is one
-- edge: zero taken away leaves the number
-
-## {LARGER}
-- assert: the difference of two and three is minus one
-- edge: both numbers are equal
-"""
 STUB = CALC + "\n\ndef sub(a, b):\n    return 0  # STUB:TDD\n"
-TESTS = f"""\
-import calc
-
-
-# @scenario: {SMALLER}
-def test_smaller():
-    assert calc.sub(3, 2) == 1
-
-
-# @scenario: {LARGER}
-def test_larger():
-    assert calc.sub(2, 3) == -1
-"""
 CODE = CALC + "\n\ndef sub(a, b):\n    return a - b\n"
 SPEC_PATH, PLAN_PATH, TEST_PATH = "specs/subtract.md", ".tdd/plans/spec-001.md", "tests/test_sub.py"
+SPEC, PLAN, TESTS = (project_files("cycle")[path] for path in (SPEC_PATH, PLAN_PATH, TEST_PATH))
 PLANNER, AUTHOR, VALIDATOR, CODER = (
     Actor("person", name, "test") for name in ("planner", "author", "validator", "coder")
 )

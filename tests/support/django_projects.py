@@ -2,78 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pwd
-import shutil
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 from support.gitrepo import GitRepo
-from support.kept_tools import fetching_environment, kept_folder
+from support.kept_tools import install_once, kept_folder, locked
+from support.pages import project_files
 
 _PACKAGES = ("django==5.2.*", "pytest-django==4.*")
 _FOLDER = kept_folder("test-django", "VERDIGRIS_TEST_DJANGO")
 _SECONDS = 120
-_UNTIL_ANOTHER_TRY = 3600
 
-MANAGE = """\
-import os
-import sys
-
-
-def main():
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mysite.settings")
-    try:
-        from django.core.management import execute_from_command_line
-    except ImportError as exc:
-        raise ImportError("Couldn't import Django. Are you sure it's installed?") from exc
-    execute_from_command_line(sys.argv)
-
-
-if __name__ == "__main__":
-    main()
-"""
-SETTINGS = """\
-SECRET_KEY = "not secret"
-INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "shop"]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}}
-USE_TZ = True
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-"""
-MODELS = """\
-from django.db import models
-
-
-class Item(models.Model):
-    name = models.CharField(max_length=20)
-    price = models.IntegerField()
-"""
-TESTS = """\
-from django.test import TestCase
-
-from shop.models import Item
-
-
-class ItemTest(TestCase):
-    def test_is_kept(self):
-        Item.objects.create(name="a", price=2)
-        self.assertEqual(Item.objects.get(name="a").price, 2)
-"""
-FILES = {
-    ".gitignore": ".venv\n__pycache__\n",
-    "manage.py": MANAGE,
-    "mysite/__init__.py": "",
-    "mysite/settings.py": SETTINGS,
-    "shop/__init__.py": "",
-    "shop/models.py": MODELS,
-    "shop/tests.py": TESTS,
-}
+FILES = project_files("django")
+SETTINGS, MODELS, TESTS = (FILES[path] for path in ("mysite/settings.py", "shop/models.py", "shop/tests.py"))
 RED = """
     def test_gross(self):
         Item.objects.create(name="b", price=100)
@@ -112,30 +56,7 @@ def _own_pytest() -> list[str]:
 
 def installed() -> Path:
     """The folder with the packages; skips if they cannot be installed here."""
-    folder = _FOLDER / f"{sys.version_info[0]}.{sys.version_info[1]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    done, failed = folder / ".done", folder / ".failed"
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if failed.exists() and time.time() - failed.stat().st_mtime < _UNTIL_ANOTHER_TRY:
-            pytest.skip(failed.read_text("utf-8"))
-        if not done.exists() and (why := _install(folder / "packages")):
-            failed.write_text(why, "utf-8")
-            pytest.skip(why)
-        done.touch()
-    return folder / "packages"
-
-
-def _install(target: Path) -> str:
-    """Installs the packages; returns why it could not."""
-    shutil.rmtree(target, ignore_errors=True)
-    words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--target", str(target)]
-    # pip uses its own cache and configuration, though HOME is empty.
-    env = {**fetching_environment(), "HOME": pwd.getpwuid(os.getuid()).pw_dir}
-    try:
-        made = subprocess.run(
-            [*words, *_PACKAGES], env=env, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"pip cannot install Django within {_SECONDS} s"
-    return "" if made.returncode == 0 else f"pip cannot install Django: {made.stderr[-300:]}"
+    with locked(_FOLDER / f"{sys.version_info[0]}.{sys.version_info[1]}") as folder:
+        words = ["-m", "pip", "install", "--quiet", "--no-compile", "--target", "packages"]
+        install_once("Django", folder, [sys.executable, *words, *_PACKAGES], seconds=_SECONDS)
+        return folder / "packages"

@@ -11,34 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from support.pages import project_files
 from verdigris.drivers.fleet.run import FleetRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verdigris.drivers.fleet.unit import FleetUnit
-
-FAKE = """\
-import json, os, pathlib, sys, time
-here = pathlib.Path(sys.argv[1])
-words = sys.argv[2:]
-name = words[words.index("--id") + 1]
-starts = here / f"{name}.starts"
-with starts.open("a") as file:
-    file.write(f"{os.getpid()} {os.getppid()}\\n")
-first = len(starts.read_text().splitlines()) == 1
-if name.startswith("slow") and first:
-    time.sleep(600)
-if name.startswith("broken"):
-    sys.exit(70)
-if name.startswith("flaky") and first:
-    sys.exit(70)
-if name.startswith("killed"):
-    os.kill(os.getpid(), 9)
-answer = "fails" if name.startswith("bad") else "unverified" if name.startswith("lost") else "holds"
-print(json.dumps({"schema": 1, "triples": [{"id": name, "answer": answer, "seconds": time.time()}]}))
-sys.exit(0 if answer == "holds" else 1)
-"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +31,7 @@ class FakeFleet:
         ]
         (self.home / "tasks.jsonl").write_text("\n".join(lines) + "\n")
         fake = self.home / "fake.py"
-        fake.write_text(FAKE)
+        fake.write_text(project_files("fleet")["fake.py"])
         tdd = (sys.executable, str(fake), str(self.home))
         return FleetRequest(self.home / "tasks.jsonl", self.home / out, tdd=tdd, **more)  # type: ignore[arg-type]
 

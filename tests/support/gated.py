@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from support.anthropic_model import Model, Script, Step, bash, model, use
-from support.claude_code import ClaudeCode, Ran
-from support.cli import Cli, make_cli
+from support.claude_code import ClaudeCode
+from support.cli import Cli, Ran, make_cli
 
 TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 1\n"
 SUB_ID = "tests/test_sub.py::test_sub"

@@ -48,7 +48,7 @@ def make_history(root: Path, language: str) -> tuple[KnownAnswer, ...]:
 
 
 def runs_file(language: str) -> Path:
-    """The recorded runs of the tool that an audit of the history asks for; see `recorded_tool_runs`."""
+    """The recorded runs of the tool that an audit of the history asks for; see `recorded_processes`."""
     return _FOLDER / f"{language}.runs.json"
 
 

@@ -7,16 +7,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from support.gitrepo import copied, make_repo
+from support.gitrepo import copied
 from support.machines import TALK, PlayedRun, edit, stop
-from support.turns import CONFIG, QUICK, remember_interpreter
-from verdigris.core.records import Actor
+from support.pages import project_files
+from support.turns import CONFIG, QUICK, begin_project
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.history import ProgramState, read_history
 from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.run import LoopRun
-from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,47 +25,9 @@ if TYPE_CHECKING:
     from verdigris.drivers.happenings import RunEnded
 
 NAME = "port"
-PROGRAM = """\
----
-schedule: every 6h
----
-# Port
-
-## Goal
-
-The functions of the reference, one after the other.
-
-## Target
-
-- `port.py`
-- `tests/`
-
-Do NOT modify:
-
-- `reference.md`
-- `measure.py`
-
-## Evaluation
-
-```sh
-python -S measure.py
-```
-
-The metric is `metric`.
-
-## Evolution Strategy
-
-Read `strategy/test-driven.md`.
-"""
-PLAYBOOK = "# Test-driven: port\n\nEach function of reference.md is one unit.\n"
-REFERENCE = (
-    "# Reference\n\n- `first(items)` is the first item, or None.\n- `last(items)` is the last, or None.\n"
-)
-MEASURE = """\
-with open("port.py") as file:  # without a module: each evaluation starts an interpreter
-    count = file.read().count("def ")
-print('{"metric": %d, "passing": %d, "failing": 0}' % (count, count))
-"""
+FILES = project_files("loop")
+"""Those of the program, and of its project."""
+PROGRAM = FILES["program.md"]
 TESTS = "tests/test_port.py"
 FIRST = "import port\n\n\ndef test_first_is_the_first_item():\n    assert port.first([3, 4]) == 3\n"
 WRONG_FIRST = FIRST.replace("== 3", "== 4")
@@ -166,20 +127,14 @@ def make_loop(
 
 
 def _make(root: Path, setup: str, program: str, files: Mapping[str, str]) -> None:
-    repo = make_repo(root)
-    repo.write("tdd.yaml", f"{QUICK}{CONFIG}{setup}")
     home = f".autoloop/programs/{NAME}"
-    repo.write(f"{home}/program.md", program)
-    if "strategy/" in program:
-        repo.write(f"{home}/strategy/test-driven.md", PLAYBOOK)
-    repo.write("reference.md", REFERENCE)
-    repo.write("measure.py", MEASURE)
-    repo.write("port.py", "")
-    repo.write("conftest.py", "")
-    repo.write("tests/.gitkeep", "")
-    repo.write(".gitignore", f"__pycache__/\n{TALK}\n")
-    for path, text in files.items():
-        repo.write(path, text)
-    repo.commit("chore: the program")
-    initialise(root, Actor(client="test"))
-    remember_interpreter(root)
+    playbook = "strategy/test-driven.md"
+    ours = {
+        "tdd.yaml": f"{QUICK}{CONFIG}{setup}",
+        f"{home}/program.md": program,
+        **({f"{home}/{playbook}": FILES[playbook]} if "strategy/" in program else {}),
+        **{path: FILES[path] for path in ("reference.md", "measure.py")},
+        **dict.fromkeys(("port.py", "conftest.py", "tests/.gitkeep"), ""),
+        ".gitignore": f"__pycache__/\n{TALK}\n",
+    }
+    begin_project(root, {**ours, **files}, "chore: the program")

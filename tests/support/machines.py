@@ -6,13 +6,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from support.gitrepo import GitRepo, copied, make_repo
-from support.turns import CONFIG, QUICK, remember_interpreter
+from support.gitrepo import GitRepo, copied
+from support.turns import CONFIG, QUICK, begin_project
 from verdigris.core.records import Actor
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.run import MachineRun
 from verdigris.models.roles.answer import SCHEMA_NAME
-from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
 
 if TYPE_CHECKING:
@@ -149,16 +148,13 @@ def make_kata(root: Path, config: str = "", *, roles: str = "", **files: str) ->
 
 
 def _make(root: Path, config: str, roles: str, files: Mapping[str, str]) -> None:
-    repo = make_repo(root)
     models = roles or "".join(
         f"  {role}: {{model: 'replay:{TALK}'}}\n" for role in ("tester", "implementor", "refactorer")
     )
-    repo.write("tdd.yaml", f"{QUICK}{CONFIG}roles:\n{models}{config}")
-    repo.write("kata.md", KATA)
-    repo.write("conftest.py", "")
-    repo.write(".gitignore", f"__pycache__/\n{TALK}\n")
-    for path, text in files.items():
-        repo.write(path, text)
-    repo.commit("chore: the kata")
-    initialise(root, Actor(client="test"))
-    remember_interpreter(root)
+    ours = {
+        "tdd.yaml": f"{QUICK}{CONFIG}roles:\n{models}{config}",
+        "kata.md": KATA,
+        "conftest.py": "",
+        ".gitignore": f"__pycache__/\n{TALK}\n",
+    }
+    begin_project(root, {**ours, **files}, "chore: the kata")

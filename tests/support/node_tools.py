@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
-import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.kept_tools import fetching_environment, kept_folder
+from support.kept_tools import install_once, kept_folder, locked
 from support.tools import answered
 from verdigris.languages.node.test_ids import node_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from verdigris.core.report import TestReport, TestResult
     from verdigris.runners.protocol import Runner, RunnerAnswer, RunnerCall, TestRequest
 
@@ -35,7 +30,6 @@ VITEST_3 = "vitest@3 typescript@5 prettier@3"
 """One folder for all packages, because installing one takes longer than most tests. `redteam` uses it too."""
 _INSTALL_SECONDS = 80
 """Less than the time limit of a test: others wait for the same package."""
-_UNTIL_ANOTHER_TRY = 900
 _PLAIN = '{ "private": true, "jest": { "transform": {} } }'
 """Switch off Jest's transforms: to load them takes longer than most tests."""
 
@@ -120,30 +114,12 @@ class Project:
     reports: Path
 
     def answered(
-        self,
-        *names: str,
-        timeout: float = 60,
-        collect_only: bool = False,
-        stack_root: str = "",
-        env: Mapping[str, str] | None = None,
+        self, *names: str, timeout: float = 60, **options: Any
     ) -> tuple[TestRequest, tuple[RunnerAnswer, ...]]:
-        return answered(
-            self.runner,
-            self.root,
-            names,
-            reports=self.reports,
-            timeout=timeout,
-            collect_only=collect_only,
-            stack_root=stack_root,
-            env=env,
-        )
+        return answered(self.runner, self.root, names, reports=self.reports, timeout=timeout, **options)
 
-    def run(
-        self, *names: str, timeout: float = 60, collect_only: bool = False, stack_root: str = ""
-    ) -> TestReport:
-        return self.runner.report(
-            *self.answered(*names, timeout=timeout, collect_only=collect_only, stack_root=stack_root)
-        )
+    def run(self, *names: str, **options: Any) -> TestReport:
+        return self.runner.report(*self.answered(*names, **options))
 
     def ran(self, path: str, *names: tuple[str, ...]) -> tuple[TestReport, set[tuple[str, ...]]]:
         """Runs tests of a `names_file`; the report, and the tests that really ran."""
@@ -194,9 +170,10 @@ def node_22() -> str:
 def installed(package: str) -> Path:
     """The folder whose node_modules has the package, or several packages with spaces between them."""
     with shared(package.replace("/", "_").replace(" ", "+")) as folder:
-        if not (folder / ".done").exists():
-            _install(package, folder)
-            (folder / ".done").touch()
+        if not (folder / "package.json").exists():
+            (folder / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
+        quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--force")
+        install_once(package, folder, ["npm", "install", *quiet, *package.split()], seconds=_INSTALL_SECONDS)
         return _link_packages(folder)
 
 
@@ -214,36 +191,6 @@ def _link_packages(folder: Path) -> Path:
     return lent
 
 
-@contextmanager
-def shared(name: str) -> Iterator[Path]:
-    """A folder that all runs of this suite share; it is locked while this run makes or uses it."""
-    folder = TOOLS / name
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield folder
-
-
-def _install(package: str, folder: Path) -> None:
-    """A package that could not be installed is not tried again by the next test: each would wait as long."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    failure = folder / ".failed"
-    if failure.exists() and time.time() - failure.stat().st_mtime < _UNTIL_ANOTHER_TRY:
-        pytest.skip(failure.read_text("utf-8"))
-    (folder / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
-    words = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", *package.split()]
-    # npm uses its own cache of downloads, though HOME is empty.
-    env = {**fetching_environment(), "HOME": pwd.getpwuid(os.getuid()).pw_dir}
-    try:
-        made = subprocess.run(
-            words, cwd=folder, env=env, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        why = f"npm cannot install {package} within {_INSTALL_SECONDS} s"
-    else:
-        why = "" if made.returncode == 0 else f"npm cannot install {package}: {made.stderr[-300:]}"
-    if why:
-        failure.write_text(why, encoding="utf-8")
-        pytest.skip(why)
+def shared(name: str) -> AbstractContextManager[Path]:
+    """A folder for this name; it is locked while this run makes or uses it."""
+    return locked(TOOLS / name)

@@ -10,15 +10,14 @@ import argparse
 import importlib
 import json
 import os.path
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from support.http_servers import JsonHandler, listening
 from support.openai_steps import (
     Answer,
     Call,
@@ -38,7 +37,6 @@ from support.openai_steps import (
     read_step,
     unsupported,
 )
-from support.openai_wire import arguments, chunk, deltas, finish, whole
 
 __all__ = [
     "Answer",
@@ -161,43 +159,20 @@ def serving(script: Script = (), **settings: Any) -> Iterator[Server]:
     """
     importlib.import_module("verdigris.models.client")
     playing = Server(script, **settings)
-    server = _listening(playing, 0)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield playing
-    finally:
-        playing.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
-        if playing.errors:
-            raise playing.errors[0]
+    with listening(_Handler, playing=playing) as url:
+        playing.url = f"{url}/v1"
+        try:
+            yield playing
+        finally:
+            playing.closing.set()
+            if playing.errors:
+                raise playing.errors[0]
 
 
-class _Listening(ThreadingHTTPServer):
-    daemon_threads = False  # so that closing waits for them, and no socket outlives a test
-
-    def handle_error(self, *_: Any) -> None:
-        """A client that disconnected is no error of ours."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(*_)
-
-
-def _listening(playing: Server, port: int) -> ThreadingHTTPServer:
-    server = _Listening(("127.0.0.1", port), type("Handler", (_Handler,), {"playing": playing}))
-    playing.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    return server
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(JsonHandler):
     playing: Server
-    protocol_version = "HTTP/1.1"
 
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - as the library calls it
         headers = {name.lower(): text for name, text in self.headers.items()}
         if not self.path.endswith("/models"):
             self._refuse(Refusal(404, "Not Found"))
@@ -206,12 +181,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif "models" in self.playing.without:
             self._refuse(Refusal(404, "Not Found"))
         else:
-            self._json(
-                200, {"object": "list", "data": [{"id": m, "object": "model"} for m in self.playing.models]}
-            )
+            models = [{"id": name, "object": "model"} for name in self.playing.models]
+            self.answer_json({"object": "list", "data": models})
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+    def do_POST(self) -> None:  # noqa: N802 - as the library calls it
+        body = self.given()
         if not self.path.endswith("/chat/completions"):
             return self._refuse(Refusal(404, "Not Found"))
         request = self.playing.received(body, {name.lower(): text for name, text in self.headers.items()})
@@ -225,13 +199,13 @@ class _Handler(BaseHTTPRequestHandler):
             case Refusal():
                 self._refuse(step)
             case Stall():
-                self._start(200, "text/event-stream")
-                self._event(chunk(request, {"role": "assistant", "content": step.text}))
+                self.begin("text/event-stream")
+                self.send_event(chunk(request, {"role": "assistant", "content": step.text}))
                 self.playing.closing.wait()
             case Cut():
                 self._cut(step, request)
             case Junk():
-                self._start(200, step.kind)
+                self.begin(step.kind)
                 self.wfile.write(step.body.encode())
             case str():
                 self._answer(Answer(step), request)
@@ -243,63 +217,101 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, answer: Answer, request: Request) -> None:
         usage = self.playing.usage(request, answer)
         if not request.body.get("stream"):
-            return self._json(200, whole(answer, request, usage))
-        self._start(200, "text/event-stream")
+            return self.answer_json(whole(answer, request, usage))
+        self.begin("text/event-stream")
         for delta in deltas(answer):
-            self._event(chunk(request, delta))
-        self._event(chunk(request, {}, finish(answer)))
+            self.send_event(chunk(request, delta))
+        self.send_event(chunk(request, {}, finish(answer)))
         if answer.usage and (request.body.get("stream_options") or {}).get("include_usage"):
-            self._event({**chunk(request, {}), "choices": [], "usage": usage})
+            self.send_event({**chunk(request, {}), "choices": [], "usage": usage})
         self.wfile.write(b"data: [DONE]\n\n")
         return None
 
     def _cut(self, step: Cut, request: Request) -> None:
         if step.quiet:
-            self._start(200, "text/event-stream")
-            return self._event(chunk(request, {"content": step.text}))
+            self.begin("text/event-stream")
+            return self.send_event(chunk(request, {"content": step.text}))
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("content-length", "100000")  # more than the server sends
         self.end_headers()
-        self._event(chunk(request, {"content": step.text}))
+        self.send_event(chunk(request, {"content": step.text}))
         self.close_connection = True
         return None
 
     def _refuse(self, refusal: Refusal) -> None:
         said = {"message": refusal.message, "type": "invalid_request_error", "code": refusal.code or None}
-        self._json(refusal.status, {"error": said}, refusal.headers)
+        self.answer_json({"error": said}, refusal.status, refusal.headers)
 
-    def _json(
-        self, status: int, document: Mapping[str, Any], headers: Mapping[str, str] | None = None
-    ) -> None:
-        self._start(status, "application/json", headers)
-        self.wfile.write(json.dumps(document).encode())
 
-    def _start(self, status: int, kind: str, headers: Mapping[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, text in {"content-type": kind, "connection": "close", **(headers or {})}.items():
-            self.send_header(name, text)
-        self.end_headers()
-        self.close_connection = True
+# -- The documents that such a server sends ---------------------------------------------------
 
-    def _event(self, document: Mapping[str, Any]) -> None:
-        self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
-        self.wfile.flush()
+
+def chunk(request: Request, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {
+        "id": f"chatcmpl-{request.number}",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": request.model,
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+
+
+def whole(answer: Answer, request: Request, usage: Mapping[str, Any]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
+    if answer.calls:
+        message["tool_calls"] = [_called(call, index) for index, call in enumerate(answer.calls)]
+    return {
+        "id": f"chatcmpl-{request.number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request.model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish(answer)}],
+        **({"usage": usage} if answer.usage else {}),
+    }
+
+
+def finish(answer: Answer) -> str:
+    return answer.finish or ("tool_calls" if answer.calls else "stop")
+
+
+def _called(call: Call, index: int) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": arguments(call)}
+    return {"index": index, "id": call.id or f"call_{index}", "type": "function", "function": function}
+
+
+def deltas(answer: Answer) -> Iterator[dict[str, Any]]:
+    """Text and arguments in pieces, as real servers send them."""
+    yield {"role": "assistant", "content": ""}
+    yield from ({"reasoning_content": piece} for piece in _pieces(answer.reasoning))
+    yield from ({"content": piece} for piece in _pieces(answer.text))
+    for index, call in enumerate(answer.calls):
+        begun = _called(call, index)
+        begun["function"] = {**begun["function"], "arguments": ""}
+        yield {"tool_calls": [begun]}
+        for piece in _pieces(arguments(call)):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _pieces(text: str) -> Iterator[str]:
+    size = max(7, len(text) // 20)
+    yield from (text[start : start + size] for start in range(0, len(text), size))
+
+
+def arguments(call: Call) -> str:
+    return call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m support.openai_server", description=__doc__)
     parser.add_argument("script", type=Path)
     parser.add_argument("--port", type=int, default=0)
-    arguments = parser.parse_args()
-    lines = arguments.script.read_text(encoding="utf-8").splitlines()
+    given = parser.parse_args()
+    lines = given.script.read_text(encoding="utf-8").splitlines()
     playing = Server([read_step(line) for line in lines if line.strip()])
-    with _listening(playing, arguments.port) as server:
-        print(playing.url, flush=True)  # noqa: T201 - the program's result
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            playing.closing.set()
+    with suppress(KeyboardInterrupt), listening(_Handler, port=given.port, playing=playing) as url:
+        print(f"{url}/v1", flush=True)  # noqa: T201 - the program's result
+        playing.closing.wait()
 
 
 if __name__ == "__main__":

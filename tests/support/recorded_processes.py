@@ -1,9 +1,9 @@
 """Processes of Go, cargo, vitest and node:test that ran in a room once, kept in a file for each test.
 
-The decisions of a turn depend on how tests ended, not on the tool's start, which takes most of the time. Our
-call of the tool, and our reading of its output, happen each time. A process is identified by its command and
-by the files that it sees. A process that is not recorded is run. `VERDIGRIS_RECORD_RUNS=1` runs everything,
-and writes the files again.
+The decisions of a turn, or of an audit, depend on how tests ended, not on the tool's start, which takes most
+of the time. Our call of the tool, and our reading of its output, happen each time. A process is identified by
+its command and by the files that it sees. A process that is not recorded is run. `VERDIGRIS_RECORD_RUNS=1`
+runs everything, and writes the files again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import pytest
 
 import verdigris
 from support.node_tools import TOOLS
-from support.recorded_tool_runs import RECORD, report_ends
 from verdigris.execution.process import Finished
 from verdigris.execution.rooms import RoomTraces
 from verdigris.execution.tools import call, runs
@@ -29,11 +28,12 @@ from verdigris.execution.tools.runs import Ran, RunPlace
 from verdigris.runners.reporter.node_watch import REPORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from verdigris.core.report import TestReport
     from verdigris.runners.protocol import RunnerCall
 
+RECORD = "VERDIGRIS_RECORD_RUNS"
 FOLDER = Path(__file__).parent / "runs"
 _NOT_SEEN = ("tdd.yaml", ".tdd/")
 """Files of our projects that none of their tests reads: a server's address, pages of a cycle."""
@@ -41,31 +41,25 @@ _OURS = str(Path(verdigris.__file__).parent)
 
 
 @contextmanager
-def recorded_processes(name: str) -> Iterator[None]:
+def recorded_processes(file: Path) -> Iterator[None]:
     """Commands that a test forks use the recording too."""
-    file = FOLDER / f"{name}.json"
     if record := bool(os.environ.get(RECORD)):
         file.unlink(missing_ok=True)
-    known = _Processes(_read(file), file)
-    with _patched(runs, "_try_in_room", known.record if record else known.answer):
+    known = _Processes(_read_rows(file), file)
+    with patched(runs, "_try_in_room", known.record if record else known.answer):
         yield
 
 
 @contextmanager
-def compared_processes(name: str) -> Iterator[None]:
-    """Start the tools, and check that they end as the file says."""
-    if os.environ.get(RECORD):
-        with recorded_processes(name):
-            yield
-        return
-    file = FOLDER / f"{name}.json"
-    known = _Processes(_read(file), file)
-    with _patched(call, "call_tool", _Comparison(known, call.call_tool).compare):
-        yield
+def compared_processes(file: Path) -> Iterator[list[str]]:
+    """Start the tools, and check that they end as the file says; yields the commands that were compared."""
+    comparison = _Comparison(_Processes(_read_rows(file), file), call.call_tool)
+    with patched(call, "call_tool", comparison.compare):
+        yield comparison.same
 
 
 @contextmanager
-def _patched(module: Any, name: str, function: Any) -> Iterator[None]:
+def patched(module: Any, name: str, function: Any) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, name, function)
         yield
@@ -75,12 +69,14 @@ def _patched(module: Any, name: str, function: Any) -> Iterator[None]:
 class _Comparison:
     known: _Processes
     run: Callable[[Any], TestReport]
+    same: list[str] = field(default_factory=list)
 
     def compare(self, asked: Any) -> TestReport:
         report = self.run(asked)
-        with _patched(runs, "_try_in_room", self.known.find):
+        with patched(runs, "_try_in_room", self.known.find):
             recorded = self.run(asked)
-        assert report_ends(recorded) == report_ends(report), f"`{report.command}`"
+        assert _report_ends(recorded) == _report_ends(report), f"`{report.command}`"
+        self.same.append(report.command)
         return report
 
 
@@ -105,10 +101,7 @@ class _Processes:
         """Write each process down at once: a forked command does not return to us."""
         done, names = self.run(asked, place, timeout), _Names(asked, place)
         if isinstance(done, Ran):
-            known = {**_read(self.file), names.key(): names.keep(done)}
-            rows = (f"{json.dumps(key)}: {json.dumps(one, sort_keys=True)}" for key, one in known.items())
-            self.file.parent.mkdir(exist_ok=True)
-            self.file.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")
+            _write_rows(self.file, {**_read_rows(self.file), names.key(): names.keep(done)})
         return done
 
 
@@ -178,9 +171,34 @@ class _Names:
         return text
 
 
-def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found
+@dataclass(frozen=True)
+class _Ends:
+    """Everything that a result depends on; other versions of a tool use other words."""
+
+    ended: str
+    results: Mapping[str, tuple[str, str, bool]]
+    errors: frozenset[str]
+
+
+def _report_ends(report: TestReport) -> _Ends:
+    results = {
+        one.native_id: (one.status, one.phase, bool(one.failure and one.failure.assertion))
+        for one in report.results
+    }
+    return _Ends(report.ended, results, frozenset(error.path for error in report.errors))
+
+
+def _read_rows(file: Path) -> dict[str, Any]:
+    """What a file of recordings holds; nothing if there is none."""
+    rows: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return rows
+
+
+def _write_rows(file: Path, rows: Mapping[str, Any]) -> None:
+    """One line for each recording, so that a difference can be read."""
+    lines = (f"{json.dumps(key)}: {json.dumps(row, sort_keys=True)}" for key, row in rows.items())
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
 
 
 def _program(word: str) -> str:

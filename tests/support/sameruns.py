@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-import pickle
-from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from support.killing import listing
+from support.recorded_processes import patched
+from verdigris.core.records import from_json, to_json
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.execution.rooms import possible
 from verdigris.execution.tools import python_call
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pytest
+
+_ROOT = "@ROOT@"
 _NOT_SEEN = frozenset({"tdd.yaml", "talk.jsonl"})
 """Files of our projects that none of their tests reads."""
 _OF_RUNS = (
@@ -34,7 +39,6 @@ _OF_RUNS = (
 _TOOL = ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 _LASTING = (RunEnd.FINISHED, RunEnd.NO_START, RunEnd.EARLY_EXIT)
 """Ends of a run that do not depend on time or on a kill."""
-_ROOT = "\0root\0"
 _ENOUGH = 10.0
 """Seconds for a set of runs."""
 
@@ -49,28 +53,27 @@ def shared_reports(factory: pytest.TempPathFactory) -> Path:
 def same_runs(folder: Path) -> Iterator[None]:
     """Reports are kept in `folder`; forked commands and other workers find them there."""
     folder.mkdir(exist_ok=True)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(python_call, "_run_in_room", _Memory(folder, python_call._run_in_room))
+    with patched(python_call, "_run_in_room", _Memory(folder, python_call._run_in_room)):
         yield
 
 
 @dataclass(frozen=True)
 class _Memory:
     folder: Path
-    run: Any
+    run: Callable[[Any], TestReport]
 
     def __call__(self, job: Any) -> TestReport:
         root = str(job.project.root)
         kept = self.folder / _key(job, root)
         if kept.exists():
-            report: TestReport = _read(pickle.loads(kept.read_bytes()), root)
+            report = from_json(TestReport, json.loads(kept.read_text("utf-8").replace(_ROOT, root)))
             _tell(job.call.progress, report)
             return report
         report = self.run(job)
         if report.ended not in _LASTING:
             return report
         fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
-        fresh.write_bytes(pickle.dumps(_told(report, root)))
+        fresh.write_text(json.dumps(to_json(report)).replace(root, _ROOT), "utf-8")
         fresh.replace(kept)
         return report
 
@@ -116,41 +119,6 @@ def _files(root: Path) -> list[tuple[str, object]]:
     return [
         (path, about) for path, about in listing(root, frozenset({".git"})).items() if path not in _NOT_SEEN
     ]
-
-
-def _told(one: Any, root: str) -> Any:
-    """The value for pickle, with the project's root replaced wherever a text names it."""
-    match one:
-        case str() if type(one) is str:
-            return one.replace(root, _ROOT)
-        case tuple() | frozenset():
-            return type(one)(_told(part, root) for part in one)
-        case dict():
-            return {_told(key, root): _told(part, root) for key, part in one.items()}
-        case _ if is_dataclass(one):
-            return _Value(type(one), {f.name: _told(getattr(one, f.name), root) for f in fields(one)})
-        case _:
-            return one
-
-
-def _read(one: Any, root: str) -> Any:
-    match one:
-        case str() if type(one) is str:
-            return one.replace(_ROOT, root)
-        case tuple() | frozenset():
-            return type(one)(_read(part, root) for part in one)
-        case dict():
-            return {_read(key, root): _read(part, root) for key, part in one.items()}
-        case _Value(made, parts):
-            return made(**_read(parts, root))
-        case _:
-            return one
-
-
-@dataclass(frozen=True)
-class _Value:
-    made: Any
-    parts: dict[str, Any]
 
 
 def _tell(progress: Any, report: TestReport) -> None:

@@ -90,7 +90,7 @@ def python_files() -> list[str]:
 
 def earlier_tables() -> list[str]:
     """The versions of the table that git has, the newest first."""
-    commits = _git("log", f"-{_VERSIONS}", "--format=%H", "--", TABLE.name).split()
+    commits = _git("log", "--first-parent", f"-{_VERSIONS}", "--format=%H", "--", TABLE.name).split()
     return [_git("show", f"{commit}:{TABLE.name}") for commit in commits]
 
 

@@ -15,8 +15,7 @@ from typing import Any
 
 from support.cli import Cli, Ran
 from support.gitrepo import make_repo
-
-SEPARATOR = "\n--- "
+from support.pages import files_in, sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +50,15 @@ class Shape:
 def read_shapes(name: str) -> tuple[Shape, ...]:
     """The shapes of one file of the folder `shapes`."""
     text = Path(__file__).with_name("shapes").joinpath(f"{name}.txt").read_text()
-    return tuple(map(_read_shape, text.split("\n=== ")[1:]))
+    return tuple(_read_shape(name, body) for name, body in sections(text, "==="))
 
 
-def _read_shape(text: str) -> Shape:
-    head, *parts = text.split("\n== ")
-    name, *keys = head.splitlines()
-    fields: dict[str, Any] = {part: files for part, _, files in (one.partition("\n") for one in parts)}
-    fields |= {key: json.loads(value) for key, _, value in (line.partition(": ") for line in keys)}
-    return Shape(name, **fields)
-
-
-def files_in(text: str) -> dict[str, str]:
-    """Path → text."""
-    parts = (part.partition("\n") for part in f"\n{text.strip()}\n".split(SEPARATOR)[1:])
-    return {path: content.rstrip("\n") + "\n" if content else "" for path, _, content in parts}
+def _read_shape(name: str, body: str) -> Shape:
+    lines = body.partition("\n== ")[0].splitlines()
+    fields: dict[str, Any] = {
+        key: json.loads(text) for key, _, text in (line.partition(": ") for line in lines)
+    }
+    return Shape(name, **fields | dict(sections(body, "==")))
 
 
 def write(cli: Cli, text: str) -> None:

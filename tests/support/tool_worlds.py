@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from support.gitrepo import copied, make_repo
 from support.node_tools import shared
+from support.pages import project_files
 from support.turns import QUICK, World
 from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
@@ -27,33 +28,13 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 RUST_CONFIG = "stacks:\n  - {root: ., language: rust, runner: cargo}\n"
-RUST = {
-    ".gitignore": "/target\n",
-    "Cargo.toml": '[package]\nname = "demo"\nversion = "0.1.0"\nedition = "2021"\n',
-    "Cargo.lock": 'version = 3\n\n[[package]]\nname = "demo"\nversion = "0.1.0"\n',
-    "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n",
-    "tests/add.rs": "#[test]\nfn adds() {\n    assert_eq!(demo::add(1, 2), 3);\n}\n",
-}
+RUST = project_files("calculator_rust")
 RUST_STUB = "\n// STUB:TDD\npub fn sub(_a: i32, _b: i32) -> i32 {\n    0\n}\n"
 RUST_SUB = "\npub fn sub(a: i32, b: i32) -> i32 {\n    a - b\n}\n"
 RUST_TEST = "#[test]\nfn subs() {\n    assert_eq!(demo::sub(3, 2), 1);\n}\n"
 
 GO_CONFIG = "stacks:\n  - {root: ., language: go, runner: go}\n"
-GO = {
-    "go.mod": "module example.com/demo\n\ngo 1.21\n",
-    "calc/calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n",
-    "calc/add_test.go": """\
-package calc
-
-import "testing"
-
-func TestAdd(t *testing.T) {
-	if got := Add(1, 2); got != 3 {
-		t.Errorf("got %d", got)
-	}
-}
-""",
-}
+GO = project_files("calculator_go")
 GO_STUB = "\n// STUB:TDD\nfunc Sub(a, b int) int { return 0 }\n"
 GO_SUB = "\nfunc Sub(a, b int) int { return a - b }\n"
 GO_TEST = (
@@ -61,16 +42,7 @@ GO_TEST = (
 )
 
 NODE_CONFIG = "stacks:\n  - {root: ., language: node, runner: vitest}\n"
-NODE = {
-    ".gitignore": "node_modules\n",
-    "package.json": '{ "private": true, "type": "module" }\n',
-    "src/calc.js": "export const add = (a, b) => a + b;\n",
-    "test/add.test.js": """\
-import { expect, it } from "vitest";
-import { add } from "../src/calc.js";
-it("adds", () => { expect(add(1, 2)).toBe(3); });
-""",
-}
+NODE = project_files("calculator_node")
 NODE_STUB = "// STUB:TDD\nexport const sub = () => 0;\n"
 NODE_SUB = "export const sub = (a, b) => a - b;\n"
 NODE_TEST = NODE["test/add.test.js"].replace("add(1, 2)).toBe(3)", "sub(3, 2)).toBe(1)").replace("add", "sub")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -57,33 +57,10 @@ def execute(
 
 
 def run_tool(
-    runner: Runner,
-    worktree: Path,
-    names: tuple[str, ...] = (),
-    *,
-    reports: Path,
-    stack_root: str = "",
-    extra: tuple[str, ...] = (),
-    collect_only: bool = False,
-    timeout: float = 100,
-    limit: float | None = None,
-    env: Mapping[str, str] | None = None,
+    runner: Runner, worktree: Path, names: tuple[str, ...] = (), *, reports: Path, **options: Any
 ) -> TestReport:
     """Run one request with all its calls, each with an empty report folder of its own below `reports`."""
-    return runner.report(
-        *answered(
-            runner,
-            worktree,
-            names,
-            reports=reports,
-            stack_root=stack_root,
-            extra=extra,
-            collect_only=collect_only,
-            timeout=timeout,
-            limit=limit,
-            env=env,
-        )
-    )
+    return runner.report(*answered(runner, worktree, names, reports=reports, **options))
 
 
 def answered(
@@ -92,24 +69,14 @@ def answered(
     names: tuple[str, ...] = (),
     *,
     reports: Path,
-    stack_root: str = "",
-    extra: tuple[str, ...] = (),
-    collect_only: bool = False,
     timeout: float = 100,
-    limit: float | None = None,
     env: Mapping[str, str] | None = None,
+    **fields: Any,
 ) -> tuple[TestRequest, tuple[RunnerAnswer, ...]]:
+    """`fields`: those of the request."""
     folder = reports / f"run-{len(list(reports.iterdir())) if reports.exists() else 0}"
     folder.mkdir(parents=True)
-    request = TestRequest(
-        names=names,
-        worktree=str(worktree),
-        stack_root=stack_root,
-        report_folder=str(folder),
-        extra=extra,
-        collect_only=collect_only,
-        limit=limit,
-    )
+    request = TestRequest(names, str(worktree), report_folder=str(folder), **fields)
     calls = runner.commands(request)
     return request, tuple(execute(called, folder, timeout=timeout, env=env) for called in calls)
 

@@ -163,7 +163,7 @@ def make_green_live_world(root: Path, config: str = "", **files: str) -> World:
     return _green(root, CONFIG + config, files)
 
 
-def _green(root: Path, config: str, files: Mapping[str, str]) -> World:
+def _green(root: Path, config: str, files: dict[str, str]) -> World:
     def make(place: Path) -> None:
         _make(place, config, files)
         World(GitRepo(place, place)).green()
@@ -171,21 +171,24 @@ def _green(root: Path, config: str, files: Mapping[str, str]) -> World:
     return World(copied(root, make, "green", config, *files.items()))
 
 
-def _made(root: Path, config: str, files: Mapping[str, str]) -> World:
+def _made(root: Path, config: str, files: dict[str, str]) -> World:
     return World(copied(root, lambda place: _make(place, config, files), config, *files.items()))
 
 
-def _make(root: Path, config: str, files: Mapping[str, str]) -> None:
+def _make(root: Path, config: str, files: dict[str, str]) -> None:
+    ours = {"tdd.yaml": config, "conftest.py": "", "calc.py": CALC, "tests/test_add.py": TEST_ADD}
+    begin_project(root, ours | files, "a calculator")
+
+
+def begin_project(root: Path, files: Mapping[str, str], subject: str) -> GitRepo:
+    """A repository with these files in one commit, set up for its first run."""
     repo = make_repo(root)
-    repo.write("tdd.yaml", config)
-    repo.write("conftest.py", "")
-    repo.write("calc.py", CALC)
-    repo.write("tests/test_add.py", TEST_ADD)
     for path, text in files.items():
         repo.write(path, text)
-    repo.commit("a calculator")
+    repo.commit(subject)
     initialise(root, Actor(client="test"))
     remember_interpreter(root)
+    return repo
 
 
 def remember_interpreter(root: Path) -> None:

@@ -121,7 +121,7 @@ def test_events_of_a_program_are_json_documents() -> None:
     "happening", [RUN[0], RUN[4], RUN[10], w.DaemonRests("2026-01-01", "nothing is due")]
 )
 def test_the_live_part_keeps_its_height_whatever_it_shows(happening: w.Happening) -> None:
-    screen = run_live.MachineScreen()
+    screen = run_live.RunScreen()
     for one in (RUN[0], happening):
         screen.glance = run_live.after(screen.glance, one)
     console = Console(width=80, height=24)

@@ -99,11 +99,16 @@ def help_command(topic: str | None) -> int:
     pages = _pages()
     if topic is None:
         sys.stdout.write(f"{overview()}\nPages (`tdd help PAGE`):\n")
-        sys.stdout.writelines(f"  {name:<18}{_title(path)}\n" for name, path in pages.items())
+        titles = {
+            name: path.read_text("utf-8").partition("\n")[0].lstrip("# ") for name, path in pages.items()
+        }
+        sys.stdout.writelines(f"  {name:<18}{title}\n" for name, title in titles.items())
     elif topic in pages:
         sys.stdout.write(pages[topic].read_text("utf-8"))
     elif topic in COMMANDS:
-        _show_command(topic)
+        asked = load_command(topic)
+        with click.Context(asked, info_name=f"tdd {topic}", help_option_names=["-h", "--help"]) as context:
+            sys.stdout.write(asked.get_help(context) + "\n")
     else:
         raise UserError(f"there is no page {topic!r}.", hint=f"`tdd help` lists them: {', '.join(pages)}")
     return 0
@@ -116,17 +121,6 @@ def _pages() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.md"))}
 
 
-def _title(path: Path) -> str:
-    with path.open(encoding="utf-8") as page:
-        return page.readline().lstrip("# ").rstrip()
-
-
-def _show_command(name: str) -> None:
-    asked = load_command(name)
-    with click.Context(asked, info_name=f"tdd {name}", help_option_names=["-h", "--help"]) as context:
-        sys.stdout.write(asked.get_help(context) + "\n")
-
-
 WHERE = {
     "bash": 'put this into ~/.bashrc:  eval "$(tdd completion bash)"',
     "zsh": 'put this into ~/.zshrc, after compinit:  eval "$(tdd completion zsh)"',
@@ -135,46 +129,21 @@ WHERE = {
 # click's own script for bash shows either paths or words, and breaks at the `::` of a test id, because bash
 # takes a colon for the end of a word. So the word is read from the line, and bash is given only what follows
 # the last colon.
-_BASH = r"""
-_tdd_completion() {
-    local line=${COMP_LINE:0:COMP_POINT} colon= type value words
-    local cur=${line##*[[:space:]]}
-    read -ra words <<< "$line"
-    local cword=${#words[@]}
-    [[ -n $cur ]] && ((cword--))
-    [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]] && colon=${cur%"${cur##*:}"}
-    COMPREPLY=()
-    while IFS=, read -r type value; do
-        if [[ $type == plain ]]; then
-            printf -v value %q "$value"
-            COMPREPLY+=("${value#"$colon"}")
-        elif [[ $type == file || $type == dir ]]; then
-            while IFS= read -r value; do
-                if [[ -d $value ]]; then
-                    value+=/
-                    compopt -o nospace
-                fi
-                COMPREPLY+=("$value")
-            done < <(compgen -f -- "$cur")
-        fi
-    done < <(COMP_WORDS=$line COMP_CWORD=$cword _TDD_COMPLETE=bash_complete "$1")
-}
-complete -o bashdefault -o default -F _tdd_completion tdd
-"""
+_BASH = Path(__file__).with_name("completion.bash")
 
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(sorted(WHERE)))
 def completion_command(shell: str) -> int:
     """Print the completion script of SHELL, and say where to put it."""
-    click.echo(f"# {WHERE[shell]}")
-    click.echo(_BASH.strip() if shell == "bash" else _clicks_own(shell))
-    return 0
-
-
-def _clicks_own(shell: str) -> str:
     from click.shell_completion import get_completion_class
 
-    found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 - the choices are click's own shells
-    return found(tdd, {}, "tdd", "_TDD_COMPLETE").source()
+    clicks_own = get_completion_class(shell)
+    assert clicks_own is not None  # noqa: S101 - the choices are click's own shells
+    click.echo(f"# {WHERE[shell]}")
+    click.echo(
+        _BASH.read_text("utf-8").rstrip()
+        if shell == "bash"
+        else clicks_own(tdd, {}, "tdd", "_TDD_COMPLETE").source()
+    )
+    return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +18,6 @@ from verdigris.views.lines import Line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.core.actions import Deny
     from verdigris.core.settings import Stack
     from verdigris.gates.clients.installation import CycleFiles
     from verdigris.setup.initialisation import Initialised, InitPlan
@@ -73,18 +73,12 @@ def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes:
     from verdigris.setup.scaffold import plan_scaffold
 
     additions = Additions(_clients(agents, plays=asked["plays"], team=asked["team"]), **asked)
-    if denial := _refusal():
-        return deny(denial)
+    with suppress(NotARepository):
+        if denial := persons_only("init"):
+            return deny(denial)
     if (scaffold := plan_scaffold(here(), lang, kata)) is not None:
         return _scaffold(scaffold, additions, yes=yes)
     return _set_up(lang, additions, yes=yes)
-
-
-def _refusal() -> Deny | None:
-    try:
-        return persons_only("init")
-    except NotARepository:
-        return None
 
 
 def _set_up(lang: str | None, asked: Additions, *, yes: bool) -> int:
@@ -249,15 +243,11 @@ def scaffold_plan(scaffold: Scaffold) -> Iterator[str]:
 
 def scaffolded_lines(made: ScaffoldResult, scaffold: Scaffold) -> list[Line]:
     head = "already set up" if made.done.already and not scaffold.files else "set up"
-    return [Line(f"{head}; phase {made.done.phase}"), *map(Line, _describe_result(made, scaffold))]
-
-
-def _describe_result(made: ScaffoldResult, scaffold: Scaffold) -> Iterator[str]:
-    if made.commit:
-        yield f"the first commit is made: {made.commit[:10]}"
-    if made.refused:
-        yield f"git refused the first commit: {made.refused}"
-    yield from (f"{'then' if index else 'next'}: {move}" for index, move in enumerate(_moves(made, scaffold)))
+    lines = [f"{head}; phase {made.done.phase}"]
+    lines += [f"the first commit is made: {made.commit[:10]}"] if made.commit else []
+    lines += [f"git refused the first commit: {made.refused}"] if made.refused else []
+    first, *later = _moves(made, scaffold)
+    return [*map(Line, lines), Line(f"next: {first}"), *(Line(f"then: {move}") for move in later)]
 
 
 def _moves(made: ScaffoldResult, scaffold: Scaffold) -> Iterator[str]:

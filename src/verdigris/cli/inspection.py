@@ -53,6 +53,7 @@ def doctor_command(*, room: bool, accept_weaker: str | None, as_json: bool) -> i
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
     from verdigris.drivers.code.session_start import check_plan
+    from verdigris.gates.agent_shell import ways
     from verdigris.gates.clients.registry import clients
     from verdigris.models.role_models import check_players
     from verdigris.setup.doctor import examine
@@ -61,43 +62,31 @@ def doctor_command(*, room: bool, accept_weaker: str | None, as_json: bool) -> i
     if accept_weaker is not None:
         if (denial := persons_only("doctor --accept-weaker")) is not None:
             return deny(denial, as_json=as_json)
-        _accept(accept_weaker)
+        if not accept_weaker.strip():
+            raise click.UsageError("it needs a reason: tdd doctor --accept-weaker WHY")
+        ways.accept_weaker(project(), accept_weaker)
     with live() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
     found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
-    found += (*_strength(), *check_players(start()), *check_plan(start()))
+    with suppress(VerdigrisError, OSError):  # another finding says what is wrong
+        found += tuple(filter(None, (ways.check_strength(project()),)))
+    found += (*check_players(start()), *check_plan(start()))
     table = {"holds": [to_json(row) for row in holdings()]}
     show_result(found, finding_lines, lambda found: finding_document(found) | table, as_json=as_json)
     return 1 if any(finding.level == "fail" for finding in found) else 0
-
-
-def _accept(why: str) -> None:
-    from verdigris.gates.agent_shell.ways import accept_weaker
-
-    if not why.strip():
-        raise click.UsageError("it needs a reason: tdd doctor --accept-weaker WHY")
-    accept_weaker(project(), why)
-
-
-def _strength() -> Iterator[DoctorFinding]:
-    from verdigris.gates.agent_shell.ways import check_strength
-
-    with suppress(VerdigrisError, OSError):  # another finding says what is wrong
-        if (finding := check_strength(project())) is not None:
-            yield finding
 
 
 _FINDING_DOTS: dict[Level, Dot] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 def finding_lines(findings: Sequence[DoctorFinding]) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     for finding in findings:
-        found.append(Line(f"{finding.level:<4} {finding.name}: {finding.what}", _FINDING_DOTS[finding.level]))
-        found += [Line(f"         {make_visible(detail)}") for detail in finding.details]
+        lines.append(Line(f"{finding.level:<4} {finding.name}: {finding.what}", _FINDING_DOTS[finding.level]))
+        lines += [Line(f"         {make_visible(detail)}") for detail in finding.details]
         if finding.fix:
-            found.append(Line(f"         fix: {finding.fix}"))
-    return found
+            lines.append(Line(f"         fix: {finding.fix}"))
+    return lines
 
 
 def finding_document(findings: Sequence[DoctorFinding]) -> dict[str, Any]:

@@ -40,8 +40,11 @@ def _run_guarded(argv: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    if (broker := os.environ.get(BROKER)) and not _is_local(argv):
-        return _through(broker, argv)
+    if broker := os.environ.get(BROKER):
+        from verdigris.core.agents import is_local
+
+        if not is_local(argv):
+            return _through(broker, argv)
     if argv in (["--help"], ["-h"]):
         from verdigris.cli.commands import overview
 
@@ -64,12 +67,6 @@ def _run_guarded(argv: list[str]) -> int:
         return told.exit_code
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         return _our_fault(error)
-
-
-def _is_local(argv: list[str]) -> bool:
-    from verdigris.core.agents import is_local
-
-    return is_local(argv)
 
 
 def _through(broker: str, argv: list[str]) -> int:

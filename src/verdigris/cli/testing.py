@@ -22,7 +22,7 @@ from verdigris.views.lines import Dot, Line, block, count_of, make_visible
 
 if TYPE_CHECKING:
     from verdigris.core.confinement.needs import Need
-    from verdigris.core.events import LayingAside, TestRun
+    from verdigris.core.events import TestRun
     from verdigris.core.suite_health import Hindrance
     from verdigris.languages.stubs import Stub
     from verdigris.turns.stub import Stubbed
@@ -75,7 +75,8 @@ def stub_and_run(word: str, *, as_json: bool) -> int:
     if isinstance(stubbed, Deny) or not stubbed.stubs:
         return show_result(stubbed, no_stub_lines, stub_document, as_json=as_json)
     document = partial(stub_document, stubbed)
-    return run_after(opened, [word], stub_lines(stubbed), document, as_json=as_json)
+    written = Line(f"wrote {count_of(len(stubbed.stubs), 'stub file')}", "yellow")
+    return run_after(opened, [word], [written, *_texts(stubbed.stubs)], document, as_json=as_json)
 
 
 def run_after(
@@ -99,27 +100,18 @@ def _source_line(opened: Project, place: Place) -> str:
 
 
 def need_lines(needs: Sequence[Need]) -> list[Line]:
-    return [Line(f"  {make_visible(_describe_need(need))}", "yellow") for need in needs]
-
-
-def _describe_need(need: Need) -> str:
     from verdigris.core.confinement.needs import write_keys
 
-    (setting,) = write_keys((need,))
-    return f"the run may lack something: a person may set `{setting}` in tdd.yaml ({need.why})"
+    lines = []
+    for need in needs:
+        (setting,) = write_keys((need,))
+        text = f"the run may lack something: a person may set `{setting}` in tdd.yaml ({need.why})"
+        lines.append(Line(f"  {make_visible(text)}", "yellow"))
+    return lines
 
 
 def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
     return [pick(need, "key", "value", "why") for need in needs]
-
-
-def offer_stubs(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
-    """Offers stubs below a run that failed because declarations are missing."""
-    found: list[Line] = []
-    for test, needed in stubs.items():
-        found.append(Line(f"{test} needs declarations: `tdd stub {shell_words(test)}` writes these stubs"))
-        found += _texts(needed)
-    return found
 
 
 def no_stub_lines(done: Stubbed) -> list[Line]:
@@ -136,18 +128,13 @@ def no_stub_lines(done: Stubbed) -> list[Line]:
     ]
 
 
-def stub_lines(done: Stubbed) -> list[Line]:
-    count = len(done.stubs)
-    return [Line(f"wrote {count_of(count, 'stub file')}", "yellow"), *_texts(done.stubs)]
-
-
 def _texts(stubs: Iterable[Stub]) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     for stub in stubs:
-        found.append(Line(f"  {stub.path}{' (new)' if stub.new else ''}:"))
-        found += [Line(f"    {line.expandtabs(4)}", code=True) for line in stub.text.splitlines()]
-        found += [Line(f"    the test does not say {note}") for note in stub.notes]
-    return found
+        lines.append(Line(f"  {stub.path}{' (new)' if stub.new else ''}:"))
+        lines += [Line(f"    {line.expandtabs(4)}", code=True) for line in stub.text.splitlines()]
+        lines += [Line(f"    the test does not say {note}") for note in stub.notes]
+    return lines
 
 
 def stub_data(stubs: Iterable[Stub]) -> list[dict[str, Any]]:
@@ -169,6 +156,7 @@ MOST_FILES = 5
 MOST_FRAMES = 5
 """Shown from each end of a traceback."""
 Source: TypeAlias = Callable[["Place"], str]
+_KNOWN = "known failures, which were there before this change; only a claim that names one takes it:"
 _DOTS: dict[Status, Dot] = {Status.PASS: "green", Status.SKIP: "yellow"}
 _WORDS = {Status.PASS: "passed", Status.FAIL: "failed", Status.ERROR: "with errors", Status.SKIP: "skipped"}
 
@@ -178,60 +166,50 @@ def report_lines(
 ) -> list[Line]:
     """`detailed`: with the traceback, the whole message and the output; `source` gives the text of a line."""
     results = {r.native_id: r for r in tested.report.results} if tested.report and detailed else {}
-    found: list[Line] = []
+    lines: list[Line] = []
     if not quiet:
         known = [run for run in tested.tests if run.known]
         for run in sorted(tested.tests, key=lambda run: run.known):
             if known and run is known[0]:
-                found.append(Line(_KNOWN))
-            found += _test(run, results.get(run.native_id), source)
-        found += _unfinished_lines(tested.report, tested.hindrance) if tested.report else []
-        found += _about_the_run(tested.report) if tested.report else []
-        found += _uncollected_lines(tested.uncollected)
-        found += offer_stubs(tested.stubs)
-        found += need_lines(tested.needs)
-        found += _characterization_lines(tested.characterized)
-        found += _ended_turn_lines(tested.given_up)
-    return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
-
-
-_KNOWN = "known failures, which were there before this change; only a claim that names one takes it:"
+                lines.append(Line(_KNOWN))
+            lines += _test(run, results.get(run.native_id), source)
+        lines += _unfinished_lines(tested.report, tested.hindrance) if tested.report else []
+        lines += _about_the_run(tested.report) if tested.report else []
+        lines += _uncollected_lines(tested.uncollected)
+        for test, needed in tested.stubs.items():
+            way = f"`tdd stub {shell_words(test)}` writes these stubs"
+            lines += [Line(f"{test} needs declarations: {way}"), *_texts(needed)]
+        lines += need_lines(tested.needs)
+        if pins := len(tested.characterized):
+            pinned = f"{count_of(pins, 'characterization test')}, passing at once on source as it was"
+            lines.append(Line(f"  recorded: {pinned}"))
+        if (ended := tested.given_up) is not None:
+            lines.append(Line("the turn ended: no claimed test is red on the new baseline"))
+            kept = f"its edits are set aside as {ended.aside}; `tdd restore {ended.aside}` brings them back"
+            lines += [Line(f"  {kept} after a claim")] if ended.paths else []
+    return [*lines, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
 
 def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
-    found: list[Line] = []
+    lines: list[Line] = []
     for runner, paths in files.items():
         more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
         names = ", ".join(paths[:MOST_FILES])
-        found.append(Line(f"  {runner} collects no test of {names}{more}: {kind_of(runner).takes}", "yellow"))
-    return found
-
-
-def _characterization_lines(tests: tuple[str, ...]) -> list[Line]:
-    if not tests:
-        return []
-    said = f"recorded: {count_of(len(tests), 'characterization test')}, passing at once on source as it was"
-    return [Line(f"  {said}")]
-
-
-def _ended_turn_lines(ended: LayingAside | None) -> list[Line]:
-    if ended is None:
-        return []
-    aside = ended.aside
-    kept = f"its edits are set aside as {aside}; `tdd restore {aside}` brings them back after a claim"
-    lines = [Line("the turn ended: no claimed test is red on the new baseline")]
-    return [*lines, Line(f"  {kept}")] if ended.paths else lines
+        lines.append(Line(f"  {runner} collects no test of {names}{more}: {kind_of(runner).takes}", "yellow"))
+    return lines
 
 
 def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:
     if run.status is Status.PASS:
         return []
-    head = Line(f"{run.status} {run.test_id}{_worth(run)}", _DOTS.get(run.status, "red"))
+    worth = "" if run.red is None else "  broken by this edit" if run.red == BROKEN else f"  red: {run.red}"
+    head = Line(f"{run.status} {run.test_id}{worth}", _DOTS.get(run.status, "red"))
     place = f" ({run.place})" if run.place else ""
     detail = [Line(f"    {run.failure}{place}")] if run.failure else []
     if result is not None and result.failure is not None:
-        stubbed = STUB_MARK in result.failure.message
-        detail = [*_traceback(result.failure, source), *([] if stubbed else _output_lines(result))]
+        detail = _traceback(result.failure, source)
+        if result.output.strip() and STUB_MARK not in result.failure.message:
+            detail += [Line("    output:"), *block(result.output, most=MOST_OUTPUT)]
     if run.red is None or run.red == VALID:
         return [head, *detail]
     if run.red == BROKEN:
@@ -243,47 +221,35 @@ def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]
 def _traceback(failure: Failure, source: Source) -> list[Line]:
     """The frames inside the project, each with its line, then the message as the framework wrote it."""
     own = [place for place in failure.frames if not place.path.startswith("/")]
-    found: list[Line] = []
+    lines: list[Line] = []
     for place in own[:MOST_FRAMES] + own[max(MOST_FRAMES, len(own) - MOST_FRAMES) :]:
-        found.append(Line(f"    {place.path}:{place.line}"))
+        lines.append(Line(f"    {place.path}:{place.line}"))
         if text := source(place).strip():
-            found.append(Line(f"      > {text}"))
+            lines.append(Line(f"      > {text}"))
     first, *rest = failure.message.splitlines() or [""]
-    found.append(Line(f"    {failure.kind}: {first}" if first else f"    {failure.kind}"))
+    lines.append(Line(f"    {failure.kind}: {first}" if first else f"    {failure.kind}"))
     # What follows a stub's own words is the backtrace of its panic.
     more = [] if STUB_MARK in first else rest[:MOST_OUTPUT]
-    return found + [Line(f"      {line.expandtabs()}") for line in more]
-
-
-def _output_lines(result: TestResult) -> list[Line]:
-    if not result.output.strip():
-        return []
-    return [Line("    output:"), *block(result.output, most=MOST_OUTPUT)]
-
-
-def _worth(run: TestRun) -> str:
-    if run.red is None:
-        return ""
-    return "  broken by this edit" if run.red == BROKEN else f"  red: {run.red}"
+    return lines + [Line(f"      {line.expandtabs()}") for line in more]
 
 
 def _unfinished_lines(report: TestReport, hindrance: Hindrance | None) -> list[Line]:
     """Files that did not load, and the output of a runner that did not finish."""
-    found: list[Line] = []
+    lines: list[Line] = []
     cure = hindrance.cure if hindrance else ""
     cured = frozenset(hindrance.files if hindrance and cure else ())
     for error in report.errors:
-        found += _not_loaded(error, advised=error.path not in cured and not (cure and not error.path))
+        lines += _not_loaded(error, advised=error.path not in cured and not (cure and not error.path))
     if hindrance and cure:
-        found.append(Line(f"  {hindrance.what}{'' if hindrance.blocks else f': {cure}'}", "yellow"))
+        lines.append(Line(f"  {hindrance.what}{'' if hindrance.blocks else f': {cure}'}", "yellow"))
     if report.ended is RunEnd.FINISHED:
-        return found
+        return lines
     for result in report.results:
         if result.status is Status.ERROR and result.output:
-            found += [Line(f"output of {result.id}:"), *block(result.output, most=MOST_OUTPUT)]
+            lines += [Line(f"output of {result.id}:"), *block(result.output, most=MOST_OUTPUT)]
     if report.tail.strip():
-        found += [Line("the runner's last lines:"), *block(report.tail, most=MOST_OUTPUT)]
-    return found
+        lines += [Line("the runner's last lines:"), *block(report.tail, most=MOST_OUTPUT)]
+    return lines
 
 
 def _about_the_run(report: TestReport) -> list[Line]:
@@ -326,7 +292,16 @@ def _summary(tested: Tested) -> str:
 
 def report_document(tested: Tested) -> dict[str, Any]:
     report = tested.report
-    runs = [_as_data(run, cached=report is None) for run in tested.tests]
+    names = ("status", "red", "native_id", "failure", "place", "known", "duration_ms")
+    runs = [
+        {
+            "id": run.test_id,
+            "id_source": run.test_id_source,
+            **pick(run, *names),
+            "cached": report is None,
+        }
+        for run in tested.tests
+    ]
     return {
         "tests": [*runs, *(_error_as_data(error) for error in (report.errors if report else ()))],
         "command": report.command if report else tested.tests[0].command,
@@ -353,13 +328,4 @@ def _error_as_data(error: CollectError) -> dict[str, Any]:
         "known": False,
         "duration_ms": 0,
         "cached": False,
-    }
-
-
-def _as_data(run: TestRun, *, cached: bool) -> dict[str, Any]:
-    return {
-        "id": run.test_id,
-        "id_source": run.test_id_source,
-        **pick(run, "status", "red", "native_id", "failure", "place", "known", "duration_ms"),
-        "cached": cached,
     }

@@ -96,20 +96,20 @@ def claim_lines(claimed: Claimed, phase: str, following: str) -> list[Line]:
     targets = ", ".join(_target(claimed, path) for path in claimed.targets)
     first, *others = claimed.test_ids
     if others:
-        found = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {phase}", "red")]
-        found += [Line(f"  {test_id}") for test_id in claimed.test_ids[:_LISTED]]
+        lines = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {phase}", "red")]
+        lines += [Line(f"  {test_id}") for test_id in claimed.test_ids[:_LISTED]]
         rest = len(claimed.test_ids) - _LISTED
-        found += [Line(f"  and {rest} more")] if rest > 0 else []
+        lines += [Line(f"  and {rest} more")] if rest > 0 else []
     else:
-        found = [Line(f"claimed {first} → {targets}; phase {phase}", "red")]
+        lines = [Line(f"claimed {first} → {targets}; phase {phase}", "red")]
     if claimed.restored:
-        found.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
-    found += [
+        lines.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
+    lines += [
         Line(f"still set aside: {i} conflicts with the tree; merge it by hand (`tdd restore {i} --show`)")
         for i in claimed.held_back
     ]
-    found += [Line(f"  concern: {concern}") for concern in claimed.concerns]
-    return [*found, Line(f"next: {following}")]
+    lines += [Line(f"  concern: {concern}") for concern in claimed.concerns]
+    return [*lines, Line(f"next: {following}")]
 
 
 def _target(claimed: Claimed, path: str) -> str:
@@ -179,15 +179,16 @@ def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Li
     found += [Line(f"  {JUDGED_BEFORE}")] if settlement.known else []
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
-    found += _aside(settlement.aside) or _tries(settlement)
+    if aside := settlement.aside:
+        found.append(Line(f"  your edits are set aside as {aside}: claim again, then `tdd restore {aside}`"))
+    elif settlement.strikes:
+        found += _tries(settlement)
     found.append(Line(f"next: {settlement.next}"))
     return [*found, Line(settlement.footer)] if for_model else found
 
 
 def _tries(settlement: Settlement) -> list[Line]:
     """After a first strike: how many are left, what comes then, and the way out."""
-    if not settlement.strikes:
-        return []
     left = settlement.limit - settlement.strikes
     when = "after the next one" if left == 1 else f"after {left} more"
     return [
@@ -227,12 +228,6 @@ def _verdict(verdict: Verdict, accepted: Sequence[str] = ()) -> list[Line]:
         *(Line(f"  {reason}") for reason in verdict.reasons),
         *(Line(f"  concern: {concern}") for concern in verdict.concerns),
     ]
-
-
-def _aside(aside: str | None) -> list[Line]:
-    if not aside:
-        return []
-    return [Line(f"  your edits are set aside as {aside}: claim again, then `tdd restore {aside}`")]
 
 
 def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, str]]:

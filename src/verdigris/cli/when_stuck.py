@@ -152,7 +152,8 @@ def displaced_command(path: str | None, *, as_json: bool) -> int:
     name = None if path is None else canonical(opened.root, path, cwd=here()).path or path
     if as_json or name is None:
         found = tuple(list_displaced_files(opened, name))
-        return show_result(found, displaced_lines, displaced_document, as_json=as_json)
+        rows = [{"path": k.path, "blob": k.blob, "event": k.seq, "ts": k.ts} for k in found]
+        return show_result(found, displaced_lines, lambda _: {"displaced": rows}, as_json=as_json)
     newest = next(list_displaced_files(opened, name), None)
     data = None if newest is None else opened.workspace.blob_bytes(newest.blob)
     if data is None:
@@ -167,10 +168,6 @@ def displaced_lines(found: Sequence[Kept]) -> list[Line]:
     return [Line(f"{time_of(each.ts)}  {each.blob[:12]}  {each.path}") for each in found]
 
 
-def displaced_document(found: Sequence[Kept]) -> dict[str, Any]:
-    return {"displaced": [{"path": k.path, "blob": k.blob, "event": k.seq, "ts": k.ts} for k in found]}
-
-
 @click.command("test-bug", options_metavar="")
 @click.argument("words", nargs=-1, metavar="FILE:LINE... WHY | close ID", shell_complete=tests_and_paths)
 def test_bug_command(words: tuple[str, ...]) -> int:
@@ -179,10 +176,15 @@ def test_bug_command(words: tuple[str, ...]) -> int:
     The next claim, whose red is proven without them, brings them back. The report excuses a revision
     of the one test at that line; it ends when a run sees that test pass, revised or gone, or by `close ID`.
     """
-    from verdigris.turns.test_bug import report_bug
+    from verdigris.turns.test_bug import close_bug, report_bug
 
     if words[:1] == ("close",):
-        return _close(words[1:])
+        if len(words) != 2:  # noqa: PLR2004 - `close` and the report
+            raise click.UsageError("name one open test-bug: tdd test-bug close b1")
+        opened = project()
+        became = close_bug(opened, words[1])
+        show([Line(f"test-bug {words[1]} closed: {became}"), Line(f"next: {next_here(opened)}")])
+        return 0
     *places, why = words or ("",)
     if not places:
         raise click.UsageError('it needs a place and a reason: tdd test-bug tests/test_x.py:12 "why"')
@@ -191,24 +193,13 @@ def test_bug_command(words: tuple[str, ...]) -> int:
     return show_result(answer, lambda reported: reported_lines(reported, next_here(opened)))
 
 
-def _close(bugs: tuple[str, ...]) -> int:
-    from verdigris.turns.test_bug import close_bug
-
-    if len(bugs) != 1:
-        raise click.UsageError("name one open test-bug: tdd test-bug close b1")
-    opened = project()
-    became = close_bug(opened, bugs[0])
-    show([Line(f"test-bug {bugs[0]} closed: {became}"), Line(f"next: {next_here(opened)}")])
-    return 0
-
-
 def reported_lines(reported: Reported, following: str) -> list[Line]:
     where = ", ".join(reported.places)
-    found = [Line(f"test-bug {reported.bug} recorded at {where}; phase {reported.phase}")]
+    lines = [Line(f"test-bug {reported.bug} recorded at {where}; phase {reported.phase}")]
     if reported.aside and reported.paths:
         paths = ", ".join(reported.paths)
-        found.append(Line(f"set aside as {reported.aside}, {BACK_AT_CLAIM}: {paths}"))
-    return [*found, Line(f"next: {following}")]
+        lines.append(Line(f"set aside as {reported.aside}, {BACK_AT_CLAIM}: {paths}"))
+    return [*lines, Line(f"next: {following}")]
 
 
 @click.command("on")

@@ -18,7 +18,7 @@ from verdigris.cli.context import (
     show_result,
 )
 from verdigris.core.actions import Deny
-from verdigris.core.state import Claim, Phase, Red, Refactor, WorktreeState
+from verdigris.core.state import Claim, Phase, Refactor, WorktreeState
 from verdigris.views.lines import Dot, Line, count_of
 
 if TYPE_CHECKING:
@@ -73,11 +73,16 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
         yield _claim(state, claim)
     for red in state.reds.values():
         if red.test_id not in state.claims:
-            yield _describe_red(red)
+            worth = "" if red.valid else f" (not claimable: {red.why})"
+            what = "known failure" if red.known else "red"
+            failure = f"  {red.failure}" if red.failure else ""
+            yield Line(f"{what} {red.test_id}{worth}{failure}", "red")
     if pins := state.characterized:
         yield Line(f"{count_of(len(pins), 'characterization test')}: they passed at once on source as it was")
     for laid in state.aside.values():
-        back = BACK_AT_CLAIM if laid.back_at_claim else _way_back(state, laid.id)
+        # In red a claim comes first, since a restore would be an edit before a red.
+        first = "claim a red, then " if state.phase is Phase.RED else ""
+        back = BACK_AT_CLAIM if laid.back_at_claim else f"{first}`tdd restore {laid.id}`"
         yield Line(f"set aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
     for bug in state.test_bugs.values():
         yield Line(f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}")
@@ -90,13 +95,6 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
     for note in survey.notes:
         yield Line(f"note: {note}")
     yield Line(f"next: {survey.next}")
-
-
-def _way_back(state: WorktreeState, aside: str) -> str:
-    """In red a claim comes first, since a restore would be an edit before a red."""
-    return (
-        f"claim a red, then `tdd restore {aside}`" if state.phase is Phase.RED else f"`tdd restore {aside}`"
-    )
 
 
 def _detail(state: WorktreeState) -> str:
@@ -125,18 +123,27 @@ def _claim(state: WorktreeState, claim: Claim) -> Line:
     return Line(f"{dot} {claim.test_id} → {', '.join(claim.targets)} (claimed{implied}{struck})", dot)
 
 
-def _describe_red(red: Red) -> Line:
-    worth = "" if red.valid else f" (not claimable: {red.why})"
-    what = "known failure" if red.known else "red"
-    return Line(f"{what} {red.test_id}{worth}{f'  {red.failure}' if red.failure else ''}", "red")
-
-
 def survey_document(survey: Survey) -> dict[str, Any]:
     state = survey.state
     return {
         "phase": state.phase.value,
-        "reds": [_red_data(red) for red in state.reds.values()],
-        "claims": [_claim_data(state, claim) for claim in state.claims.values()],
+        "reds": [
+            {
+                "id": red.test_id,
+                "red": red.why,
+                **pick(red, "native_id", "status", "known", "failure", "place"),
+            }
+            for red in state.reds.values()
+        ],
+        "claims": [
+            {
+                "id": claim.test_id,
+                **pick(claim, "targets", "implied"),
+                "passing": _passes(state, claim),
+                "strikes": state.strikes.get(claim.test_id, 0),
+            }
+            for claim in state.claims.values()
+        ],
         "violations": list(state.violations),
         "next": survey.next,
         "aside": [pick(laid, "id", "paths", "why", "back_at_claim") for laid in state.aside.values()],
@@ -155,23 +162,6 @@ def _refactor_data(refactor: Refactor | None) -> dict[str, Any] | None:
     refused = refactor.refused
     verdict = {"verdict": refused.verdict, "reasons": list(refused.reasons)} if refused else {"verdict": None}
     return {**verdict, "uncovered": refactor.uncovered}
-
-
-def _red_data(red: Red) -> dict[str, Any]:
-    return {
-        "id": red.test_id,
-        "red": red.why,
-        **pick(red, "native_id", "status", "known", "failure", "place"),
-    }
-
-
-def _claim_data(state: WorktreeState, claim: Claim) -> dict[str, Any]:
-    return {
-        "id": claim.test_id,
-        **pick(claim, "targets", "implied"),
-        "passing": _passes(state, claim),
-        "strikes": state.strikes.get(claim.test_id, 0),
-    }
 
 
 @click.command("sync", context_settings={"ignore_unknown_options": True})

@@ -124,27 +124,12 @@ class Meter:
         self._before[model.name] = ask
         self.shares.append(share)
         self.usage += reply.usage
-        self._add_cost(reply.usage, role)
-        used = reply.usage
-        self._doubt(used, share)
-        self._watch(
-            Asked(
-                step,
-                role,
-                used.prompt,
-                used.cached,
-                used.completion,
-                round(share.share, 4),
-                self.tokens,
-                used.cache_known,
-                self.cost,
-            )
-        )
-        return reply, share
-
-    def _add_cost(self, used: Usage, role: str) -> None:
-        prices = self._prices.get(role)
+        used, prices = reply.usage, self._prices.get(role)
         self.cost = None if self.cost is None or prices is None else self.cost + cost_of(used, prices)
+        self._doubt(used, share)
+        counts, prefix = (used.prompt, used.cached, used.completion), round(share.share, 4)
+        self._watch(Asked(step, role, *counts, prefix, self.tokens, used.cache_known, self.cost))
+        return reply, share
 
     def _doubt(self, used: Usage, share: Share) -> None:
         """Notes once that the server seems to cut long prompts."""

@@ -113,24 +113,17 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 def _fill_paragraph(lines: Iterable[str]) -> str:
     """Fills one line as a paragraph, and several as a list."""
-    told = list(lines)
-    if len(told) != 1:
-        return _bullets(told)
-    return textwrap.fill(told[0], WIDTH, break_long_words=False, break_on_hyphens=False)
+    paragraphs = list(lines)
+    return _fill(paragraphs[0]) if len(paragraphs) == 1 else _bullets(paragraphs)
 
 
 def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(
-        textwrap.fill(
-            flat(line),
-            WIDTH,
-            initial_indent="- ",
-            subsequent_indent="  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in lines
-    )
+    return "\n".join(_fill(flat(line), "- ", "  ") for line in lines)
+
+
+def _fill(text: str, first: str = "", others: str = "") -> str:
+    wrapper = textwrap.TextWrapper(WIDTH, first, others, break_long_words=False, break_on_hyphens=False)
+    return wrapper.fill(text)
 
 
 def flat(text: str) -> str:

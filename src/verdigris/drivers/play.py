@@ -33,7 +33,7 @@ from verdigris.drivers.happenings import (
     Watcher,
     scrub_events,
 )
-from verdigris.drivers.step_records import StepLog, StepRecords
+from verdigris.drivers.step_records import StepLog
 from verdigris.models.role_models import RoleModels, assign_models
 from verdigris.models.roles import Role, Team, conversation
 from verdigris.models.roles.answer import RefusedAnswer
@@ -41,6 +41,7 @@ from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.context import Material, shrunk
 from verdigris.models.roles.conversation import Talk
 from verdigris.models.roles.prompt import Task
+from verdigris.storage.durable_files import prepare_folder
 from verdigris.storage.project import Project
 from verdigris.storage.repository import head
 from verdigris.turns.completion import gather_work
@@ -106,17 +107,17 @@ class Play(Generic[Done]):
         tried: list[str] = []
         for attempt in range(1, self.most + 1):
             self.run.watch(Attempted(self.step, self.role.name, self.earlier + attempt))
-            talk, got = self._ask(talk)
+            talk, reply = self._ask(talk)
             if attempt == 1:
-                self.log.plan(talk.plan or (got.reason if isinstance(got, RoleStop) else ""))
-            if isinstance(got, RefusedAnswer):
-                last = got.reasons
+                self.log.plan(talk.plan or (reply.reason if isinstance(reply, RoleStop) else ""))
+            if isinstance(reply, RefusedAnswer):
+                last = reply.reasons
                 self.log.attempt(attempt, reasons=last)
             else:
                 seen: Seen = []
-                done = self.judge(got, attempt, seen)
+                done = self.judge(reply, attempt, seen)
                 bad = done if isinstance(done, Bad) else Bad("", ())
-                paths, last = tuple(got.changes), bad.reasons
+                paths, last = tuple(reply.changes), bad.reasons
                 self.log.attempt(attempt, paths=paths, reasons=last, output=bad.output, runs=seen)
                 if not isinstance(done, Bad):
                     return done
@@ -149,9 +150,6 @@ class Play(Generic[Done]):
 
     # -- its record ---------------------------------------------------------------------------
 
-    def propose(self, attempt: int, proposal: Proposal) -> None:
-        propose(self.run, self.project, self.step, attempt, proposal)
-
     def tell_beginning(self, phase: str = "") -> None:
         most = self.earlier + self.most
         self.run.watch(StepBegan(self.step, self.role.name, self.model.name, most, phase))
@@ -172,27 +170,11 @@ def begin_step(project: Project, driver: str, step: int, role: Role, tree: str) 
     return open_
 
 
-def propose(run: RoleRun, project: Project, step: int, attempt: int, proposal: Proposal) -> None:
-    """Records a proposal before any edit is written, without keys that a model may have repeated."""
-    document = run.role_models.scrub.document(to_json(proposal))
-    blob = project.workspace.blob(json.dumps(document, sort_keys=True).encode())
-    project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
-
-
 def read_proposal(project: Project) -> Proposal | None:
     """The role's words about the edits of the open step, which are judged or accepted now."""
     step = project.state().machine.step
     data = project.workspace.blob_bytes(step.proposal) if step and step.proposal else None
     return from_json(Proposal, json.loads(data)) if data else None
-
-
-def find_unproven(project: Project, session: str, *, finished: bool) -> tuple[str, ...]:
-    """What is open although a run ended well: the suite lost a test since `session` began, for instance.
-
-    Roles try again what was set aside, and reports go to the tester. A red may wait unless it is `finished`.
-    """
-    facts = replace(gather_work(project, session), aside={}, bugs=())
-    return tuple(find_open(facts if finished else replace(facts, reds={}, claims=())))
 
 
 @value
@@ -202,6 +184,16 @@ class RunEnd:
     outcome: str
     why: str = ""
     next: str = ""
+
+
+def prove_end(ended: RunEnd, project: Project, session: str, *, finished: bool, following: str) -> RunEnd:
+    """A good end is one only if nothing is open: no test was lost since `session` began, for instance.
+
+    Roles try again what was set aside, and reports go to the tester. A red may wait unless it is `finished`.
+    """
+    facts = replace(gather_work(project, session), aside={}, bugs=())
+    left = tuple(find_open(facts if finished else replace(facts, reds={}, claims=())))
+    return RunEnd(UNPROVEN, "; ".join(left), following) if left else ended
 
 
 def play_out(turn: Callable[[], RunEnd | None], spent: RunEnd) -> RunEnd:
@@ -219,7 +211,8 @@ class RoleRun:
     """What every driver's run with roles has."""
 
     role_models: RoleModels
-    keeper: StepRecords
+    folder: Path
+    """For the records of steps."""
     meter: Meter
     watch: Watcher
     """Keys are taken out of what it is told."""
@@ -234,8 +227,14 @@ class RoleRun:
         set_back: Callable[[str], None],
     ) -> Play[Done]:
         model = self.meter.meter_model(self.role_models.model(role.name, step), step, role)
-        log = StepLog(self.keeper, step, role, model)
+        log = StepLog(self.folder, self.role_models.scrub, step, role, model)
         return Play(self, project, role, step, most, judge, set_back, model, log)
+
+    def propose(self, project: Project, step: int, attempt: int, proposal: Proposal) -> None:
+        """Records a proposal before any edit is written, without keys that a model may have repeated."""
+        document = self.role_models.scrub.document(to_json(proposal))
+        blob = project.workspace.blob(json.dumps(document, sort_keys=True).encode())
+        project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
 
     def tell_end(self, ended: RunEnded) -> RunEnded:
         """Tells the end of a run, with what it used."""
@@ -272,4 +271,4 @@ def open_roles(
     with role_models:
         scrubbed = scrub_events(watch, role_models.scrub)
         meter = Meter(settings.tokens, scrubbed, settings.prices)
-        yield RoleRun(role_models, StepRecords(root, role_models.scrub), meter, scrubbed)
+        yield RoleRun(role_models, prepare_folder(root), meter, scrubbed)

@@ -16,6 +16,7 @@ from verdigris.core.events import HeldOut
 from verdigris.core.records import Actor
 from verdigris.core.settings import Stack
 from verdigris.core.value import value
+from verdigris.drivers.commits import list_uncommitted
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.git import git
@@ -59,11 +60,10 @@ def make_worktree(home: Repository, driver: str, root: Path, branch: str, start:
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        in_place = ", or `machine: {sandbox: false}`" if driver == "machine" else ""
         raise StorageError(
             f"the {driver}'s worktree cannot be made in {root.parent}: {error.strerror}",
-            hint="set XDG_CACHE_HOME to a folder that can be written, or `machine: {sandbox: false}`"
-            if driver == "machine"
-            else "set XDG_CACHE_HOME to a folder that can be written",
+            hint=f"set XDG_CACHE_HOME to a folder that can be written{in_place}",
         ) from error
     git(home.root, "worktree", "prune")
     known = resolve(home, ref(branch))
@@ -86,6 +86,22 @@ def ref(branch: str) -> str:
     return f"refs/heads/{branch}"
 
 
+def commit_of(root: Path, name: str) -> str:
+    """The commit of HEAD, of a full name of a ref, or of this id; empty if it is not known without git."""
+    if _COMMIT.fullmatch(name):
+        return name
+    is_ref = name == "HEAD" or name.startswith("refs/")
+    return (resolve(find_repository(root), name) if is_ref else None) or ""
+
+
+def list_branches(root: Path, names: str) -> Iterator[tuple[str, str]]:
+    """The branch of this name and those below it, each with the folder in which it is checked out, if any."""
+    listed = git(root, "for-each-ref", "--format=%(refname)%00%(worktreepath)", ref(names)).out
+    for line in listed.splitlines():
+        name, _, place = line.partition("\0")
+        yield name.removeprefix(ref("")), place
+
+
 def ancestor(root: Path, old: str, new: str) -> bool:
     """Whether `new` has the commit `old`; each is a commit's id, a full name of a ref, or HEAD."""
     return is_same_commit(root, old, new) or git(root, "merge-base", "--is-ancestor", old, new).ok
@@ -93,15 +109,8 @@ def ancestor(root: Path, old: str, new: str) -> bool:
 
 def is_same_commit(root: Path, one: str, other: str) -> bool:
     """Whether both are known without git to be the same commit."""
-    repo = find_repository(root)
-    found = {_commit_of(repo, name) for name in (one, other)}
-    return len(found) == 1 and None not in found
-
-
-def _commit_of(repo: Repository, name: str) -> str | None:
-    if _COMMIT.fullmatch(name):
-        return name
-    return resolve(repo, name) if name == "HEAD" or name.startswith("refs/") else None
+    commits = {commit_of(root, name) for name in (one, other)}
+    return len(commits) == 1 and "" not in commits
 
 
 # -- what it borrows from the user's ----------------------------------------------------------
@@ -201,20 +210,20 @@ class Leftover:
 def describe_changes(place: str) -> str:
     """Why the worktree cannot be removed; links that a driver made do not count as changes."""
     folder = Path(place)
-    said = git(folder, "status", "--porcelain", "--untracked-files=all").out if folder.is_dir() else ""
-    dirty = [line[3:] for line in said.splitlines() if not (folder / line[3:]).is_symlink()]
+    changed = list_uncommitted(folder) if folder.is_dir() else ()
+    dirty = [path for _, path in changed if not (folder / path).is_symlink()]
     return f"it has changes ({dirty[0]}): `git worktree remove --force {place}`" if dirty else ""
 
 
-def remove_leftovers(root: Path, found: tuple[Leftover, ...]) -> None:
+def remove_leftovers(root: Path, leftovers: tuple[Leftover, ...]) -> None:
     """Removes those that can be removed."""
-    for one in found:
-        if one.kept:
+    for leftover in leftovers:
+        if leftover.kept:
             continue
-        if one.worktree:
-            git(root, "worktree", "remove", "--force", one.worktree)
+        if leftover.worktree:
+            git(root, "worktree", "remove", "--force", leftover.worktree)
             git(root, "worktree", "prune")
-        if one.branch:
-            git(root, "branch", "--delete", "--force", one.branch)
-        if one.folder:
-            shutil.rmtree(one.folder, ignore_errors=True)
+        if leftover.branch:
+            git(root, "branch", "--delete", "--force", leftover.branch)
+        if leftover.folder:
+            shutil.rmtree(leftover.folder, ignore_errors=True)

@@ -12,7 +12,7 @@ from verdigris.drivers.budget import Metered
 from verdigris.models.providers import Scrubber
 from verdigris.models.request import whole_share
 from verdigris.models.roles import Role
-from verdigris.storage.durable_files import prepare_folder, write_whole
+from verdigris.storage.durable_files import write_whole
 
 SCHEMA = 1
 
@@ -33,18 +33,20 @@ def _run_document(report: TestReport) -> dict[str, Any]:
 
 
 class StepLog:
-    """The log of a step; rewritten after each attempt, so that a kill loses only the open one."""
+    """The records of a step; rewritten after each attempt, so that a kill loses only the open one."""
 
-    def __init__(self, keeper: StepRecords, step: int, role: Role, model: Metered) -> None:
-        self._keeper, self._step, self._role, self._model = keeper, step, role, model
+    def __init__(self, folder: Path, scrub: Scrubber, step: int, role: Role, model: Metered) -> None:
+        """`folder`: `.tdd` of the project."""
+        self._folder, self._scrub = folder, scrub
+        self._step, self._role, self._model = step, role, model
         self._plan = ""
         self._attempts: list[dict[str, Any]] = []
         self._end: dict[str, Any] = {}
 
     def plan(self, text: str) -> None:
         self._plan = text
-        self._keeper.plan(self._step, self._role, text)
-        self.write()
+        self._write("plan", "md", f"# Step {self._step}: {self._role}\n\n{text.strip()}\n")
+        self._write_log()
 
     def attempt(
         self,
@@ -56,60 +58,39 @@ class StepLog:
         runs: Sequence[TestReport] = (),
     ) -> None:
         """An attempt without reasons was accepted. `output`: of a tool; `runs`: of the test tool."""
-        told = {"paths": list(paths), "reasons": list(reasons), "output": output}
-        self._attempts.append({"attempt": number, **told, "runs": [_run_document(report) for report in runs]})
-        self.write()
+        facts = {"paths": list(paths), "reasons": list(reasons), "output": output}
+        self._attempts.append({"attempt": number, **facts, "runs": [_run_document(run) for run in runs]})
+        self._write_log()
 
     def record_end(self, **facts: Any) -> None:
         self._end = facts
-        self.write()
+        self._write_log()
 
-    def write(self) -> None:
-        calls = self._model.calls
-        usage = self._model.usage
-        self._keeper.log(
-            self._step,
-            self._role,
-            {
-                "schema": SCHEMA,
-                "step": self._step,
-                "role": self._role.name,
-                "model": self._model.name,
-                "plan": self._plan,
-                "attempts": self._attempts,
-                "prompts": [
-                    {
-                        "messages": len(call.ask.messages),
-                        "tokens": call.share.prompt,
-                        "prefix": call.share.share,
-                    }
-                    for call in calls
-                ],
-                "usage": {
-                    "prompt": usage.prompt,
-                    "cached": usage.cached,
-                    "completion": usage.completion,
-                    "estimated": usage.estimated,
-                },
-                "prefix_share": whole_share([call.share for call in calls]).share,
-                **self._end,
+    def _write_log(self) -> None:
+        calls, usage = self._model.calls, self._model.usage
+        document = {
+            "schema": SCHEMA,
+            "step": self._step,
+            "role": self._role.name,
+            "model": self._model.name,
+            "plan": self._plan,
+            "attempts": self._attempts,
+            "prompts": [
+                {"messages": len(call.ask.messages), "tokens": call.share.prompt, "prefix": call.share.share}
+                for call in calls
+            ],
+            "usage": {
+                "prompt": usage.prompt,
+                "cached": usage.cached,
+                "completion": usage.completion,
+                "estimated": usage.estimated,
             },
-        )
-
-
-class StepRecords:
-    def __init__(self, root: Path, scrub: Scrubber) -> None:
-        self._folder = prepare_folder(root)
-        self._scrub = scrub
-
-    def plan(self, step: int, role: Role, text: str) -> None:
-        self._write(
-            self._folder / "plan" / f"step-{step}-{role}.md", f"# Step {step}: {role}\n\n{text.strip()}\n"
-        )
-
-    def log(self, step: int, role: Role, document: dict[str, Any]) -> None:
+            "prefix_share": whole_share([call.share for call in calls]).share,
+            **self._end,
+        }
         text = json.dumps(self._scrub.document(document), indent=2, ensure_ascii=False)
-        self._write(self._folder / "logs" / f"step-{step}-{role}.json", f"{text}\n")
+        self._write("logs", "json", f"{text}\n")
 
-    def _write(self, path: Path, text: str) -> None:
+    def _write(self, folder: str, ending: str, text: str) -> None:
+        path = self._folder / folder / f"step-{self._step}-{self._role}.{ending}"
         write_whole(path, self._scrub(text).encode("utf-8", "backslashreplace"))

@@ -11,6 +11,7 @@ from verdigris.core.value import value
 from verdigris.core.verdict import LostAssertion
 from verdigris.languages.assertions import TestFile
 from verdigris.languages.literals import NOTHING_RENAMED
+from verdigris.languages.pairing import pair_up
 from verdigris.languages.registry import has_grammar, reader_of
 from verdigris.languages.weakening import is_given_up
 
@@ -93,21 +94,15 @@ def _lost_assertions(
 def _lost_tests(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:
     """A test whose name is gone is not lost if a new test has all its assertions: it was renamed."""
     old, new = list(_shapes_of_tests(then)), list(_shapes_of_tests(now))
-    names = Counter(test.name for test in new)
-    gone = [test for test in old if not _take_one(names, test.name)]
-    known = Counter(test.name for test in old)
-    fresh = [test for test in new if not _take_one(known, test.name)]
-    for test in gone:
+    pairs = pair_up(old, new, lambda test: test.name)
+    kept = frozenset(pairs.values())
+    fresh = [test for at, test in enumerate(new) if at not in pairs]
+    for test in (test for at, test in enumerate(old) if at not in kept):
         heir = next((other for other in fresh if test.shapes <= other.shapes), None)
         if heir is None:
             yield LostAssertion(test.path, test.line, f"{test.name} is gone")
         else:
             fresh.remove(heir)
-
-
-def _take_one(counter: Counter[str], name: str) -> bool:
-    counter[name] -= 1
-    return counter[name] >= 0
 
 
 def _shapes_of_tests(files: Mapping[str, TestFile]) -> Iterator[_TestShapes]:
@@ -118,18 +113,17 @@ def _shapes_of_tests(files: Mapping[str, TestFile]) -> Iterator[_TestShapes]:
 
 
 def _new_skips(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:
-    known = Counter(mark.what for found in then.values() for mark in found.skips)
-    for path, found in now.items():
-        for mark in found.skips:
-            if not _take_one(known, mark.what):
-                yield LostAssertion(path, mark.line, f"`{mark.what}` is new")
+    old, new = ([(p, mark) for p, file in side.items() for mark in file.skips] for side in (then, now))
+    pairs = pair_up(old, new, lambda skip: skip[1].what)
+    for path, mark in (skip for at, skip in enumerate(new) if at not in pairs):
+        yield LostAssertion(path, mark.line, f"`{mark.what}` is new")
 
 
 def _changed_data(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[LostAssertion]:
-    contents = Counter(new.values())
-    for path, text in old.items():
-        if not _take_one(contents, text):
-            yield LostAssertion(path, 1, "its content changed")
+    then = list(old.items())
+    kept = frozenset(pair_up(then, list(new.items()), lambda file: file[1]).values())
+    for path, _ in (file for at, file in enumerate(then) if at not in kept):
+        yield LostAssertion(path, 1, "its content changed")
 
 
 _STEPS = 20_000

@@ -82,10 +82,10 @@ def transient_pattern() -> str:
     return rf"(?!.*(?:{code})\Z)" + anywhere(*map(re.escape, CACHES))
 
 
-def canonical(found: Mapping[str, Any]) -> bytes:
+def canonical(keys: Mapping[str, Any]) -> bytes:
     """Bytes that are the same whatever the spacing and order; empty if nothing was found."""
-    said = {key: value for key, value in found.items() if value is not None}
-    return json.dumps(said, sort_keys=True, default=str).encode() if said else b""
+    stated = {key: value for key, value in keys.items() if value is not None}
+    return json.dumps(stated, sort_keys=True, default=str).encode() if stated else b""
 
 
 def at(document: Any, *keys: str) -> Any:
@@ -98,8 +98,8 @@ def at(document: Any, *keys: str) -> Any:
 
 def only(table: Any, keys: Collection[str]) -> dict[str, Any] | None:
     """The part of a table that has these keys; None if it has none of them."""
-    found = {key: value for key, value in table.items() if key in keys} if isinstance(table, dict) else {}
-    return found or None
+    kept = {key: value for key, value in table.items() if key in keys} if isinstance(table, dict) else {}
+    return kept or None
 
 
 def test_scripts(document: Any) -> dict[str, Any] | None:
@@ -124,17 +124,17 @@ def compile_classes(
     tests += map(compile_glob, settings.oracle_include)
     source = []
     for stack in settings.stacks:
-        found, prefix, places = (
+        layout, prefix, places = (
             detected.get(where(stack), Detected(flat=True)),
             _prefix(stack.root),
             usual(stack),
         )
         unprotected += [
-            prefix + regex for regex in (*map(compile_glob, found.environments), places.transient)
+            prefix + regex for regex in (*map(compile_glob, layout.environments), places.transient)
         ]
-        unprotected += [prefix + compile_glob(glob) for glob in (*stack.generated, *found.generated)]
-        tests += [prefix + regex for regex in _tests(stack, found, places)]
-        source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
+        unprotected += [prefix + compile_glob(glob) for glob in (*stack.generated, *layout.generated)]
+        tests += [prefix + regex for regex in _tests(stack, layout, places)]
+        source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, layout, places)]
     rules = (
         (PathClass.SWITCH, SWITCHES),
         (PathClass.OTHER, _join_regexes(unprotected)),
@@ -145,24 +145,24 @@ def compile_classes(
     return Classes(tuple((cls, regex) for cls, regex in rules if regex))
 
 
-def _tests(stack: Stack, found: Detected, places: Usual) -> list[str]:
-    regexes = [places.tests, *map(compile_glob, (*stack.test, *found.tests))]
+def _tests(stack: Stack, layout: Detected, places: Usual) -> list[str]:
+    regexes = [places.tests, *map(compile_glob, (*stack.test, *layout.tests))]
     if not places.test_names:
         return regexes
     # A suite that the user configured may name other places than the runner's configuration does.
     own_suite = any(not words.startswith("-") for words in stack.suite)
-    skipped = "" if own_suite else "|".join(map(compile_glob, found.uncollected))
+    skipped = "" if own_suite else "|".join(map(compile_glob, layout.uncollected))
     return [*regexes, f"(?!{skipped}){places.test_names}" if skipped else places.test_names]
 
 
-def _source(stack: Stack, found: Detected, places: Usual) -> list[str]:
+def _source(stack: Stack, layout: Detected, places: Usual) -> list[str]:
     of_language = rf"(?=.*(?:{'|'.join(map(re.escape, suffixes_of(stack.language)))})\Z)"
     if stack.source:
         return [_source_glob(glob, of_language) for glob in stack.source]
-    roots = [_source_glob(root + "/", of_language) for root in found.source]
+    roots = [_source_glob(root + "/", of_language) for root in layout.source]
     # The patterns also match modules and packages that do not exist yet.
     flat = rf"{of_language}(?!{places.not_source}).*\Z"
-    return [*roots, flat] if found.flat else roots
+    return [*roots, flat] if layout.flat else roots
 
 
 def _source_glob(glob: str, of_language: str) -> str:
@@ -252,8 +252,8 @@ _LISTS = frozenset({"dependencies", "dependencyManagement"})
 
 def composer(text: str) -> bytes:
     document: Any = json.loads(text)
-    found = {key: at(document, key) for key in ("require-dev", "autoload-dev")}
-    return canonical({**found, "scripts": test_scripts(document)})
+    keys = {key: at(document, key) for key in ("require-dev", "autoload-dev")}
+    return canonical({**keys, "scripts": test_scripts(document)})
 
 
 def pom(text: str) -> bytes:
@@ -264,7 +264,7 @@ def pom(text: str) -> bytes:
         root = ET.fromstring(text)  # noqa: S314 - expat bounds what entities grow to
     except ET.ParseError as error:
         raise ValueError(str(error)) from None
-    return json.dumps(found).encode() if (found := list(_parts(root))) else b""
+    return json.dumps(parts).encode() if (parts := list(_parts(root))) else b""
 
 
 def _parts(root: Element) -> Iterator[Any]:

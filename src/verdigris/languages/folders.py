@@ -76,11 +76,11 @@ class FoundStacks:
 
 def folders(root: Path) -> tuple[Folder, ...]:
     """Lists the folders of a project, each before the folders that it contains."""
-    found = []
+    listed = []
     for at, inner, files in walk(root, DEPTH):
         inner[:] = [name for name in inner if not re.fullmatch(_ASIDE, name)]
-        found.append(Folder(at, frozenset(files)))
-    return tuple(found)
+        listed.append(Folder(at, frozenset(files)))
+    return tuple(listed)
 
 
 def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -96,11 +96,11 @@ def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str],
 
 def outermost_of(places: Iterable[str]) -> list[str]:
     """The folders that no other of them contains."""
-    found: list[str] = []
+    outermost: list[str] = []
     for place in sorted(places, key=lambda place: (place != ".", place)):
-        if not any(is_below(place, outer) for outer in found):
-            found.append(place)
-    return found
+        if not any(is_below(place, outer) for outer in outermost):
+            outermost.append(place)
+    return outermost
 
 
 def is_below(place: str, outer: str) -> bool:
@@ -164,6 +164,6 @@ def is_environment(folder: str) -> bool:
 
 def first_known(candidates: Iterable[str], files: Collection[str]) -> Iterator[str]:
     """Yields the first candidate that is one of the files, if there is one."""
-    found = next((name for name in candidates if name in files), None)
-    if found is not None:
-        yield found
+    first = next((name for name in candidates if name in files), None)
+    if first is not None:
+        yield first

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line
+from verdigris.languages.pairing import pair_up
 from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
@@ -71,26 +71,12 @@ def compare_literals(old: Sequence[Literal], new: Sequence[Literal]) -> Surplus:
     A new literal that copies a known value counts as a mere copy, unless an old literal in such a place is
     gone: then a constant was changed.
     """
-    after = _unmatched(list(range(len(new))), [(one.value, one.place) for one in new], old, by_place=True)
-    before = _unmatched(list(range(len(old))), [(one.value, one.place) for one in old], new, by_place=True)
-    olds, news = [old[at] for at in before], [new[at] for at in after]
-    found = _unmatched(after, [(one.value, "") for one in news], olds, by_place=False)
-    left = _unmatched(before, [(one.value, "") for one in olds], news, by_place=False)
+    pairs = pair_up(old, new, lambda one: (one.value, one.place), lambda one: one.value)
+    kept = frozenset(pairs.values())
+    left = tuple(at for at in range(len(old)) if at not in kept)
     values, emptied = {one.value for one in old}, {old[at].place for at in left}
-    weak = {at: new[at].value in values and new[at].place not in emptied for at in found}
-    return Surplus(weak, tuple(left))
-
-
-def _unmatched(
-    indexes: list[int], keys: list[tuple[str, str]], others: Sequence[Literal], *, by_place: bool
-) -> list[int]:
-    had = Counter((one.value, one.place if by_place else "") for one in others)
-    kept = []
-    for at, key in zip(indexes, keys, strict=True):
-        had[key] -= 1
-        if had[key] < 0:
-            kept.append(at)
-    return kept
+    fresh = (at for at in range(len(new)) if at not in pairs)
+    return Surplus({at: new[at].value in values and new[at].place not in emptied for at in fresh}, left)
 
 
 _WORD = re.compile(r"\w+")

@@ -225,8 +225,8 @@ class TestReader(Part):
 
     def new_words(self, text: str, lines: Collection[int]) -> list[str]:
         """The code of the given lines, without comments and imports if those can be recognised."""
-        found = text.splitlines()
-        return [found[number - 1] for number in lines]
+        all_lines = text.splitlines()
+        return [all_lines[number - 1] for number in lines]
 
     def weakenings(
         self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
@@ -426,6 +426,17 @@ class HeldOut(Part):
         `loads_modules`: the runner may load an ES module, whatever the form of a test.
         """
         return dict(texts)
+
+
+class WithheldCode(HeldOut):
+    """Withholds all code once it is loaded: the runner takes several files at once."""
+
+    def asked(self, code: Sequence[str]) -> list[tuple[str, ...]]:
+        """The files of each run."""
+        return [tuple(code)] if code else []
+
+    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:
+        return [findings.HeldGroup(paths, (*code, *data), tuple(code)) for paths in self.asked(code)]
 
 
 class Unwraps(Part):

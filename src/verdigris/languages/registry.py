@@ -51,8 +51,8 @@ def language_named(name: str) -> Language:
 @cache
 def _language(name: str) -> Language:
     if name in READ_LANGUAGES:
-        found: Language = import_module(f"verdigris.languages.{name}").LANGUAGE
-        return found
+        language: Language = import_module(f"verdigris.languages.{name}").LANGUAGE
+        return language
     return _THIRD.get(name) or Language(FACTS[name])
 
 
@@ -96,11 +96,11 @@ def all_languages() -> tuple[Language, ...]:
 
 def by_language(paths: Iterable[str]) -> dict[Language, list[str]]:
     """Groups files by language; files of no known language are left out."""
-    found: dict[Language, list[str]] = {}
+    groups: dict[Language, list[str]] = {}
     for path in paths:
         if (language := language_for(path)) is not None:
-            found.setdefault(language, []).append(path)
-    return found
+            groups.setdefault(language, []).append(path)
+    return groups
 
 
 # -- questions about one file --------------------------------------------------------------------------------
@@ -133,9 +133,9 @@ def is_same_tree(path: str, before: bytes, after: bytes) -> bool:
     return reader_of(path).source.same_tree(path, before, after)
 
 
-def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
-    """Adds to a write whether it adds more than stubs, and where. `found`: from `beyond_stubs`."""
-    why = "" if found is None else f"line {found.line}: {found.why}"
+def with_stub_facts(file: FileWrite, finding: StubFinding | None) -> FileWrite:
+    """Adds to a write whether it adds more than stubs, and where. `finding`: from `beyond_stubs`."""
+    why = "" if finding is None else f"line {finding.line}: {finding.why}"
     language = language_for(file.path or "")
     stub = "" if language is None else language.stubs.stub_of_edit(file.before or b"", file.after or b"")
     return replace(file, beyond_stubs=why, stub=stub)
@@ -143,10 +143,10 @@ def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
 
 def read_all(files: Mapping[str, bytes]) -> dict[str, TestReading]:
     """Reads the tests of files that have a grammar; if a text does not parse, as many as possible."""
-    found: dict[str, TestReading] = {}
+    readings: dict[str, TestReading] = {}
     for language, paths in by_language(files).items():
-        found |= language.tests.read_tests({path: files[path] for path in paths})
-    return {path: found[path] for path in files}
+        readings |= language.tests.read_tests({path: files[path] for path in paths})
+    return {path: readings[path] for path in files}
 
 
 def runner_keys(name: str, data: bytes) -> bytes:

@@ -45,6 +45,12 @@ class FoundPython:
 FindPython: TypeAlias = "Callable[[], FoundPython | None]"
 
 
+def read_texts(path: Path) -> dict[str, str]:
+    """The texts of a file with sections; each begins below a line `=== NAME`."""
+    _, *parts = re.split(r"^=== (.*)\n", path.read_text("utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
 FALLBACK = "kata"
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^\s{0,3}#+[ \t]+(.+?)[ \t#]*$|^([^\n]+)\n(?:={3,}|-{3,})[ \t]*$", re.MULTILINE)
@@ -74,7 +80,8 @@ def project_name(*wishes: str, taken: frozenset[str]) -> str:
         name = "-".join(words)[:_MOST].strip("-")
         if len(name) < _LEAST:
             continue
-        if not name[0].isalpha() or _is_kept(name, taken):
+        module = module_name(name)
+        if not name[0].isalpha() or module in taken or keyword.iskeyword(module):
             name = f"{FALLBACK}-{name}"
         return name
     return FALLBACK
@@ -82,10 +89,6 @@ def project_name(*wishes: str, taken: frozenset[str]) -> str:
 
 def module_name(name: str) -> str:
     return name.replace("-", "_")
-
-
-def _is_kept(name: str, taken: frozenset[str]) -> bool:
-    return module_name(name) in taken or keyword.iskeyword(name)
 
 
 @value

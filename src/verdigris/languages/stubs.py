@@ -122,20 +122,20 @@ def signature(calls: Sequence[WantedCall]) -> Signature:
 
 def _keywords(calls: Sequence[WantedCall], taken: set[str]) -> list[Parameter]:
     named = [{one.name: one for one in call.arguments if one.keyword} for call in calls]
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for row in named:
         for name, one in row.items():
             if name not in taken:
                 always = all(name in other for other in named)
-                known = found.get(name)
-                type_ = one.type if known is None or known.type == one.type else ""
-                found[name] = Parameter(name, type_, not always)
-    return list(found.values())
+                earlier = parameters.get(name)
+                type_ = one.type if earlier is None or earlier.type == one.type else ""
+                parameters[name] = Parameter(name, type_, not always)
+    return list(parameters.values())
 
 
 def _common_type(types: Iterable[str]) -> str:
-    found = set(types)
-    return found.pop() if len(found) == 1 else ""
+    distinct = set(types)
+    return distinct.pop() if len(distinct) == 1 else ""
 
 
 def _distinct_names(names: Sequence[str]) -> list[str]:
@@ -146,31 +146,31 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
 
 def merge_wanted(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
     """Joins all entries of one name: their calls and members together."""
-    found: dict[tuple[str, str, bool], Wanted] = {}
+    merged: dict[tuple[str, str, bool], Wanted] = {}
     for one in wanted:
         key = (one.module, one.name, one.of_type)
-        known = found.get(key)
-        if known is None:
-            found[key] = replace(one, members=merge_wanted(one.members))
+        earlier = merged.get(key)
+        if earlier is None:
+            merged[key] = replace(one, members=merge_wanted(one.members))
         else:
             rank: tuple[Kind, ...] = ("value", "function", "class", "error")
-            found[key] = replace(
-                known,
-                kind=max(known.kind, one.kind, key=rank.index),
-                calls=known.calls + one.calls,
-                members=merge_wanted((*known.members, *one.members)),
-                type=known.type or one.type,
+            merged[key] = replace(
+                earlier,
+                kind=max(earlier.kind, one.kind, key=rank.index),
+                calls=earlier.calls + one.calls,
+                members=merge_wanted((*earlier.members, *one.members)),
+                type=earlier.type or one.type,
             )
-    return tuple(found.values())
+    return tuple(merged.values())
 
 
 def by_file(wanted: Iterable[Wanted], file_of: Callable[[str], str | None]) -> dict[str, list[Wanted]]:
     """Groups names by the file of their module; leaves out those of modules without a file."""
-    found: dict[str, list[Wanted]] = {}
+    groups: dict[str, list[Wanted]] = {}
     for one in wanted:
         if (at := file_of(one.module)) is not None:
-            found.setdefault(at, []).append(one)
-    return found
+            groups.setdefault(at, []).append(one)
+    return groups
 
 
 def untold_notes(one: Wanted, known: Collection[str] = ()) -> Iterator[str]:

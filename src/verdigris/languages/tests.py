@@ -34,20 +34,20 @@ def still_written(texts: Mapping[str, str], unseen: Iterable[str], seen: Collect
     the table may have changed.
     """
     readings = read_tests({path: text for path, text in texts.items() if has_grammar(path)})
-    found = []
+    written = []
     for native in unseen:
         path = split_id(native).path
         if path not in readings:
             if reader_of(path).tests.stands(texts.get(path, ""), split_id(native).function):
-                found.append(native)
+                written.append(native)
             continue
         language = reader_of(path)
         others = [_name(each) for each in seen if split_id(each).path == path]
         makers = [test for test in readings[path].tests if language.ids.makes(test.name, _name(native))]
-        told = (language.ids.makes(test.name, other) for test in makers for other in others)
-        if makers and not any(told):
-            found.append(native)
-    return found
+        reported = (language.ids.makes(test.name, other) for test in makers for other in others)
+        if makers and not any(reported):
+            written.append(native)
+    return written
 
 
 def _name(native: str) -> str:
@@ -66,8 +66,8 @@ def text_of_test(path: str, text: str, name: str) -> str | None:
     native = f"{path}::{name}"
     tests = tuple(written_tests(path, text, (native,)))
     same = (test for test in tests if test.name == name)
-    found = next(same, None) or next((test for test in tests if is_made_by(path, test.name, native)), None)
-    return None if found is None else "\n".join(text.splitlines()[found.first - 1 : found.last])
+    written = next(same, None) or next((test for test in tests if is_made_by(path, test.name, native)), None)
+    return None if written is None else "\n".join(text.splitlines()[written.first - 1 : written.last])
 
 
 def is_written(path: str, text: str, native: str) -> bool:
@@ -126,8 +126,8 @@ def marks(path: str, text: str) -> tuple[IdMark, ...]:
 
 def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
     """Renames the results of a report to the ids that marks in `texts` give; a case keeps its own name."""
-    known = {path: marks(path, text) for path, text in texts.items()}
-    return replace(report, results=tuple(_rename_result(result, known) for result in report.results))
+    marked = {path: marks(path, text) for path, text in texts.items()}
+    return replace(report, results=tuple(_rename_result(result, marked) for result in report.results))
 
 
 def _rename_result(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) -> TestResult:
@@ -140,15 +140,15 @@ def _rename_result(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) 
 
 
 def duplicates(texts: Mapping[str, str]) -> tuple[Duplicate, ...]:
-    seen: dict[str, Place] = {}
-    found = []
+    places: dict[str, Place] = {}
+    twice = []
     for path in sorted(texts):
         for mark in sorted(marks(path, texts[path]), key=lambda each: each.line):
             here = Place(path, mark.line)
-            first = seen.setdefault(mark.slug, here)
+            first = places.setdefault(mark.slug, here)
             if first != here:
-                found.append(Duplicate(mark.slug, first, here))
-    return tuple(found)
+                twice.append(Duplicate(mark.slug, first, here))
+    return tuple(twice)
 
 
 def refuse_duplicates(texts: Mapping[str, str]) -> None:
@@ -217,10 +217,10 @@ def read_scenario_marks(path: str, data: bytes) -> ScenarioMarks:
     comments = language.tests.test_comments(path, text)
     if not comments:
         return ScenarioMarks((), tuple(_find_unread(path, text)))
-    found = [_read_mark(language, path, text, one) for one in comments]
+    read = [_read_mark(language, path, text, one) for one in comments]
     return ScenarioMarks(
-        tuple(one for one in found if isinstance(one, ScenarioMark)),
-        tuple(one for one in found if isinstance(one, LooseMark)),
+        tuple(one for one in read if isinstance(one, ScenarioMark)),
+        tuple(one for one in read if isinstance(one, LooseMark)),
     )
 
 
@@ -234,13 +234,13 @@ def _find_unread(path: str, text: str) -> Iterator[LooseMark]:
 def _read_mark(
     language: Language, path: str, text: str, comment: TestComment
 ) -> ScenarioMark | LooseMark | None:
-    found = _MARK.match(comment.text)
-    if found is None:
+    match = _MARK.match(comment.text)
+    if match is None:
         return None
-    rest = found["rest"].strip()
+    rest = match["rest"].strip()
     ids = rest.removesuffix("*/").rstrip("*") if rest.endswith("*/") else rest
     scenarios = tuple(one.strip(" \t`") for one in ids.split(",") if one.strip(" \t`"))
-    if not found["colon"] or not scenarios or any(" " in one for one in scenarios):
+    if not match["colon"] or not scenarios or any(" " in one for one in scenarios):
         return LooseMark(path, comment.line, f"write `{SCENARIO}: ID` or `{SCENARIO}: ID, ID`")
     if comment.test is None:
         return LooseMark(path, comment.line, f"it stands above no test; {_BELOW}")

@@ -105,7 +105,7 @@ def meaning_of(refusal: Refusal, endpoint: Endpoint, sent: Sequence[Feature]) ->
     if refusal.status in _AGAIN or refusal.status >= _FAULT:
         words = f"{endpoint.shown} answers {refusal.status}: {refusal.message}"
         return ModelFailure(Meaning.AGAIN, words, after=refusal.after)
-    return _failure_of_misuse(refusal, endpoint)
+    return ModelFailure(Meaning.MISUSED, *_explain_misuse(refusal, endpoint))
 
 
 def _is_spent(refusal: Refusal, said: str) -> bool:
@@ -133,24 +133,23 @@ def _refused_feature(said: str, sent: Sequence[Feature]) -> Feature | None:
     return next((feature for feature in sent if _NAMES[feature].search(said)), None)
 
 
-def _failure_of_misuse(refusal: Refusal, endpoint: Endpoint) -> ModelFailure:
+def _explain_misuse(refusal: Refusal, endpoint: Endpoint) -> tuple[str, str]:
+    """What a person has to mend, and how."""
     match refusal.status:
         case 401:  # what the server says may hold a part of the key
-            return ModelFailure(Meaning.MISUSED, *_wrong_key(endpoint))
+            return _wrong_key(endpoint)
         case 403:
             words = f"{endpoint.shown} refuses access: {refusal.message}"
-            return ModelFailure(Meaning.MISUSED, words, f"see what the account may use{_key_hint(endpoint)}")
+            return words, f"see what the account may use{_key_hint(endpoint)}"
         case 404 if re.search(r"model|" + re.escape(endpoint.model), f"{refusal.code} {refusal.message}"):
             words = f"the server does not know the model {endpoint.shown}: {refusal.message}"
-            return ModelFailure(
-                Meaning.MISUSED, words, "check the model's name in tdd.yaml; `tdd doctor` lists what is there"
-            )
+            return words, "check the model's name in tdd.yaml; `tdd doctor` lists what is there"
         case 404 | 405:
             words = f"there is no chat API for {endpoint.shown}"
-            return ModelFailure(Meaning.MISUSED, words, "check base_url in tdd.yaml; it usually ends in /v1")
+            return words, "check base_url in tdd.yaml; it usually ends in /v1"
         case _:
             words = f"{endpoint.shown} refuses the request with {refusal.status}: {refusal.message}"
-            return ModelFailure(Meaning.MISUSED, words, "check the model's settings in tdd.yaml")
+            return words, "check the model's settings in tdd.yaml"
 
 
 def _wrong_key(endpoint: Endpoint) -> tuple[str, str]:

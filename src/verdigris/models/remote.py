@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NoReturn, Self, assert_never
+from contextlib import AbstractContextManager, closing, suppress
+from typing import TYPE_CHECKING, NoReturn, assert_never
 
-from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, VerdigrisError
-from verdigris.core.value import replace, value
+from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable
+from verdigris.core.value import replace
 from verdigris.models.failure import Meaning, ModelFailure, Patience
 from verdigris.models.protocol import Ask, Message, ModelReply, Usage
 from verdigris.models.providers import Endpoint, Scrubber, key_of, key_variables
@@ -44,9 +44,6 @@ class RemoteModel(AbstractContextManager["RemoteModel"]):
     @property
     def name(self) -> str:
         return self.endpoint.word
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -132,63 +129,41 @@ _START = "start the server, or correct base_url in tdd.yaml"
 _ONE_TOKEN = Ask((Message("user", "Say yes."),))
 
 
-@value
-class Checked:
-    answers: bool
-    words: str
-    hint: str = ""
-
-
-def check(
-    endpoint: Endpoint, environ: Mapping[str, str] | None = None, *, seconds: float = SECONDS
-) -> Checked:
-    environ = os.environ if environ is None else environ
-    quick = replace(endpoint, timeout=min(seconds, endpoint.timeout))
-    try:
-        return _check(quick, environ)
-    except VerdigrisError as error:
-        return Checked(answers=False, words=error.message, hint=error.hint or "")
-
-
-def _check(endpoint: Endpoint, environ: Mapping[str, str]) -> Checked:
+def check(endpoint: Endpoint, environ: Mapping[str, str] | None = None, *, seconds: float = SECONDS) -> None:
+    """Raises an error that says what is wrong, unless the server answers."""
     from verdigris.models.client import ModelClient
 
+    environ = os.environ if environ is None else environ
+    endpoint = replace(endpoint, timeout=min(seconds, endpoint.timeout))
     key = key_of(endpoint, environ)
-    client = ModelClient(endpoint)
-    try:
+    with closing(ModelClient(endpoint)) as client:
         listed = client.models(key)
-    finally:
-        client.close()
     if isinstance(listed, tuple):
-        return _check_listed(endpoint, listed)
-    if listed.meaning is Meaning.AGAIN:
+        _require_listed(endpoint, listed)
+    elif listed.meaning is Meaning.AGAIN:
         scrub = Scrubber((*key_variables(), endpoint.api_key_env), environ)
-        return Checked(answers=False, words=scrub(listed.words), hint=listed.hint or _START)
-    return _check_by_asking(endpoint, environ)
+        raise ModelUnavailable(scrub(listed.words), hint=listed.hint or _START)
+    else:
+        _ask_for_a_token(endpoint, environ)
 
 
-def _check_listed(endpoint: Endpoint, listed: Sequence[str]) -> Checked:
+def _require_listed(endpoint: Endpoint, listed: Sequence[str]) -> None:
     """Servers list `llama3` as `llama3:latest`, or behind `models/`."""
     names = {
         name for full in listed for name in (full, full.removesuffix(":latest"), full.removeprefix("models/"))
     }
-    if endpoint.model in names:
-        return Checked(answers=True, words=f"{endpoint.shown} answers")
-    some = ", ".join(listed[:_SHOWN]) + (", …" if len(listed) > _SHOWN else "")
-    return Checked(
-        answers=False,
-        words=f"the server answers, and does not list the model {endpoint.shown}",
-        hint=f"it lists {some}" if listed else "it lists none",
-    )
+    if endpoint.model not in names:
+        some = ", ".join(listed[:_SHOWN]) + (", …" if len(listed) > _SHOWN else "")
+        raise ModelMisused(
+            f"the server answers, and does not list the model {endpoint.shown}",
+            hint=f"it lists {some}" if listed else "it lists none",
+        )
 
 
-def _check_by_asking(endpoint: Endpoint, environ: Mapping[str, str]) -> Checked:
-    """Requests one token, since not every server lists its models; a refusal says what is wrong."""
-    with RemoteModel(replace(endpoint, max_tokens=1), environ=environ, patience=Patience(tries=1)) as model:
-        try:
-            model.ask(_ONE_TOKEN)
-        except ModelMisused as error:
-            return Checked(answers=False, words=error.message, hint=error.hint or "")
-        except ContextOverflow:
-            pass  # the token went into reasoning
-    return Checked(answers=True, words=f"{endpoint.shown} answers")
+def _ask_for_a_token(endpoint: Endpoint, environ: Mapping[str, str]) -> None:
+    """Asks a server that does not list its models; a refusal says what is wrong."""
+    with (
+        RemoteModel(replace(endpoint, max_tokens=1), environ=environ, patience=Patience(tries=1)) as model,
+        suppress(ContextOverflow),  # the token went into reasoning
+    ):
+        model.ask(_ONE_TOKEN)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from verdigris.core.value import replace, value
 from verdigris.models.json_text import UnsoundJson, keys_once, repair_json
@@ -44,14 +44,13 @@ def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[
         found = UnsoundJson(
             f"its arguments were cut off after {len(call.arguments)} characters: make smaller calls"
         )
-    if isinstance(found, UnsoundJson):
-        return BadArguments(f"{call.name} was not called: {found}. {_usage(tool)}")
-    if not isinstance(found, dict):
-        return BadArguments(f"{call.name} was not called: its arguments are no JSON object. {_usage(tool)}")
-    given = {name: each for name, each in found.items() if each is not None}
-    if fault := _fault(given, tool.parameters):
-        return BadArguments(f"{call.name} was not called: {fault}. {_usage(tool)}")
-    return given
+    given: dict[str, Any] = {}
+    if isinstance(found, dict):
+        given = {name: each for name, each in found.items() if each is not None}
+        fault = _fault(given, tool.parameters)
+    else:
+        fault = str(found) if isinstance(found, UnsoundJson) else "its arguments are no JSON object"
+    return BadArguments(f"{call.name} was not called: {fault}. {_usage(tool)}") if fault else given
 
 
 def _parse(text: str) -> Any:
@@ -88,17 +87,13 @@ def _fits(given: Any, schema: Mapping[str, Any]) -> bool:
         case "integer":
             return isinstance(given, int) and not isinstance(given, bool)
         case "array":
-            return _is_list(given) and all(_fits(each, schema["items"]) for each in given)
+            return isinstance(given, list) and all(_fits(each, schema["items"]) for each in given)
         case "object":
             return isinstance(given, dict) and not _fault(
                 {name: each for name, each in given.items() if each is not None}, schema
             )
         case _:
             return True
-
-
-def _is_list(given: Any) -> TypeGuard[list[Any]]:
-    return isinstance(given, list)
 
 
 def _describe_type(schema: Mapping[str, Any]) -> str:

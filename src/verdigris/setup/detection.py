@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from verdigris.core.errors import UserError
 from verdigris.core.languages import family_of, known_languages
@@ -10,9 +10,6 @@ from verdigris.core.settings import Stack
 from verdigris.languages.folders import FoundStacks, folders
 from verdigris.languages.registry import all_languages, language_named, load_third_parties, readers
 from verdigris.runners.registry import built_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def detect(root: Path, lang: str | None = None) -> FoundStacks:

@@ -5,30 +5,25 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import Classes
 from verdigris.core.records import Actor, from_json
 from verdigris.core.settings import Settings
+from verdigris.core.state import State
 from verdigris.execution.resident.resident import running
+from verdigris.runners.protocol import Progress
 from verdigris.setup.detection import detect
 from verdigris.setup.doctor_checks import DoctorFinding, check_git, check_room, check_stack, failure
 from verdigris.setup.initialisation import has_tests
 from verdigris.setup.safeguards import check_sandbox
 from verdigris.storage.config import load
+from verdigris.storage.log.log import Log
 from verdigris.storage.project import CONFIG, Project, open_log
 from verdigris.storage.repository import Repository, find_repository, head, in_progress
 from verdigris.turns.baseline import take_baseline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from verdigris.core.state import State
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.log.log import Log
-
 
 UNCOVERED = "write a first test; for code without tests a person may say `tdd refactor begin --uncovered`"
 

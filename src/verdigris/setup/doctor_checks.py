@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
 from verdigris.core.confinement.needs import needs, write_keys
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.report import RunEnd, differences, merge_reports, only, suite_of
+from verdigris.core.report import (
+    RoomDifference,
+    RunEnd,
+    TestReport,
+    differences,
+    merge_reports,
+    only,
+    suite_of,
+)
+from verdigris.core.settings import Stack
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import first_line
 from verdigris.execution.process import Command, run
@@ -17,15 +28,7 @@ from verdigris.execution.tools.registry import SECONDS, tool_of, version
 from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.runners.registry import need_finders
 from verdigris.storage.git import program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from verdigris.core.report import RoomDifference, TestReport
-    from verdigris.core.settings import Stack
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -86,9 +89,9 @@ def _judge_difference(project: Project, outside: TestReport, inside: TestReport)
         return DoctorFinding("room", "warn", what, f"`{outside.command}` shows why", _last_lines(outside))
     differing = differences(outside, inside)
     if not differing and inside.ended is RunEnd.FINISHED:
-        return DoctorFinding(
-            "room", "ok", f"in the room as outside it: {_count_ends(len(outside.results))} the same"
-        )
+        count = len(outside.results)
+        same = "1 test ends" if count == 1 else f"{count} tests end"
+        return DoctorFinding("room", "ok", f"in the room as outside it: {same} the same")
     settings = project.settings
     lacking = needs(
         only(inside, differing),
@@ -120,10 +123,6 @@ def _list_differences(differing: tuple[RoomDifference, ...]) -> tuple[str, ...]:
 
 def _last_lines(report: TestReport) -> tuple[str, ...]:
     return tuple(report.tail.strip().splitlines()[-MOST:])
-
-
-def _count_ends(number: int) -> str:
-    return "1 test ends" if number == 1 else f"{number} tests end"
 
 
 OLDEST_GIT = (2, 34)

@@ -6,7 +6,8 @@ import hashlib
 import os
 import shlex
 import sys
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Configured, Event, Ground, SwitchedOff, SwitchedOn, Unconfigured
@@ -17,24 +18,19 @@ from verdigris.core.state import Phase, State
 from verdigris.core.value import replace, value
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
+from verdigris.runners.protocol import Progress
 from verdigris.sandbox import strength
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import ask_users_git
 from verdigris.storage.intents import recover
+from verdigris.storage.log.log import Log
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
 from verdigris.storage.snapshots.workspace import Workspace
 from verdigris.turns.baseline import known_baseline
 from verdigris.turns.next_move import following_move
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verdigris.runners.protocol import Progress
-    from verdigris.storage.log.log import Log
-
 
 WROTE = "init"
 ADOPTED = "init, with the tdd.yaml that was there"
@@ -210,22 +206,7 @@ NAME = "pre-push"
 EARLIER = "pre-push.before-tdd"
 """The hook that was there before ours; it runs first."""
 _MARK = "# Written by `tdd init --pre-push`"
-_HOOK = """\
-#!/bin/sh
-{mark}; `tdd uninit` takes it away. `git push --no-verify` pushes without it.
-# It audits what is about to be pushed. The hook that was here before is beside it, and is asked first.
-refs=$(cat)
-earlier="$(dirname "$0")/{earlier}"
-if [ -x "$earlier" ]; then
-  printf '%s\\n' "$refs" | "$earlier" "$@" || exit $?
-fi
-if ! [ -x {python} ]; then
-  echo "tdd: {python} is gone, so this push is not audited." >&2
-  echo "hint: \\`tdd init --pre-push\\` writes the hook anew" >&2
-  exit 0
-fi
-printf '%s\\n' "$refs" | {python} -m verdigris audit pre-push "$@"
-"""
+_HOOK = Path(__file__).with_name("pre-push.sh")
 
 
 @value
@@ -249,7 +230,7 @@ def write_hook(plan: PrePushHook) -> None:
             f"{path} and {aside} are both there, and neither is ours.",
             hint=f"join them, or remove {aside.name}; then `tdd init --pre-push` again",
         )
-    text = _HOOK.format(mark=_MARK, earlier=EARLIER, python=shlex.quote(sys.executable))
+    text = _HOOK.read_text("utf-8").replace("{python}", shlex.quote(sys.executable))
     new = path.with_name(f".{NAME}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from verdigris.checks.ground import first_ground
 from verdigris.core.errors import NotConfigured, storage_error
@@ -16,16 +17,10 @@ from verdigris.core.value import replace, value
 from verdigris.sandbox.folders import ROOMS
 from verdigris.storage.calls.call_records import CALLS
 from verdigris.storage.log.files import HEAD, LOCK, LOG
+from verdigris.storage.log.log import Repaired
 from verdigris.storage.project import open_log, open_project
 from verdigris.storage.repository import LOCKS, Repository, find_repository, head
 from verdigris.storage.snapshots.store_repair import STORE, StoreRepair, find_lost, repair_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from verdigris.storage.log.log import Repaired
-
 
 FILES = (LOG, HEAD, LOCK)
 COMMITTED = frozenset({PathClass.SOURCE, PathClass.TEST, PathClass.SPEC})
@@ -46,17 +41,14 @@ def repair(start: Path, actor: Actor, why: str) -> Repair:
     repo = find_repository(start)
     try:
         moved = tuple(_move_aside(path) for path in list(_misshapen(repo)))
-        done = open_log(repo).repair(_draft(repo, actor, why))
+        who = {"role": actor.role, "context": actor.context, "client": actor.client}
+        draft = Draft(REPAIRED, {"why": why}, repo.worktree, head(repo).branch, who)
+        done = open_log(repo).repair(draft)
         store = repair_store(repo)
     except OSError as error:
         raise storage_error(f"cannot repair {error.filename or repo.control}", error, repo.control) from error
     lost = _record_losses(repo, actor, LogRepaired(kept=done.kept, lost=0, why=why, damaged=store.kept))
     return Repair(done, moved, store, lost)
-
-
-def _draft(repo: Repository, actor: Actor, why: str) -> Draft:
-    who = {"role": actor.role, "context": actor.context, "client": actor.client}
-    return Draft(REPAIRED, {"why": why}, repo.worktree, head(repo).branch, who)
 
 
 def _misshapen(repo: Repository) -> Iterator[Path]:
@@ -94,7 +86,8 @@ def _record_losses(repo: Repository, actor: Actor, repaired: LogRepaired) -> tup
         names = (*_names(to_json(state)), *state.collected)
         lost = find_lost(repo, [name for name in names if len(name) == len(state.ground or "")])
         if lost or repaired.damaged:
-            ends = _ends_phase(state, lost)
+            parts = (state.ground, state.earned, state.turn, state.refactor, state.open_cycle)
+            ends = state.phase is not Phase.OFF and any(lost & _names(to_json(part)) for part in parts)
             project.record(
                 replace(repaired, objects=tuple(sorted(lost))),
                 *((SwitchedOff(why=f"repair: {repaired.why}"),) if ends else ()),
@@ -102,11 +95,6 @@ def _record_losses(repo: Repository, actor: Actor, repaired: LogRepaired) -> tup
                 sync=True,
             )
     return tuple(_tell_lost(state, project.state()))
-
-
-def _ends_phase(state: WorktreeState, lost: frozenset[str]) -> bool:
-    parts = (state.ground, state.earned, state.turn, state.refactor, state.open_cycle)
-    return state.phase is not Phase.OFF and any(lost & _names(to_json(part)) for part in parts)
 
 
 def _tell_lost(before: WorktreeState, after: WorktreeState) -> Iterator[str]:

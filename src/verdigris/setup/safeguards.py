@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import errno
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from verdigris.core.value import value
 from verdigris.sandbox import child
+from verdigris.sandbox.child import Availability
 from verdigris.sandbox.syscalls import set_mount_attributes
 from verdigris.setup.doctor_checks import DoctorFinding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verdigris.sandbox.child import Availability
 
 
 @value

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, NotARepository, ToolMissing, UserError
 from verdigris.core.languages import DEFAULT_LANGUAGE
@@ -14,17 +14,18 @@ from verdigris.core.value import replace, value
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.folders import folders
 from verdigris.languages.registry import language_named, readers
-from verdigris.languages.starter import FoundPython, project_name, says_nothing, title_of
+from verdigris.languages.starter import (
+    FoundPython,
+    Scaffolder,
+    ScaffoldForm,
+    project_name,
+    says_nothing,
+    title_of,
+)
 from verdigris.setup.detection import detect, name_of_language
 from verdigris.storage.config import load, load_machine, render
 from verdigris.storage.project import CONFIG
 from verdigris.storage.repository import find_repository, read_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from verdigris.languages.starter import Scaffolder, ScaffoldForm
-
 
 IGNORE = ".gitignore"
 
@@ -78,6 +79,10 @@ def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | N
     configured = os.path.lexists(root / CONFIG)
     content = render(Settings(stacks=chosen.stacks), found.path)
     ours = configured and _is(root / CONFIG, content)
+    notes = chosen.notes
+    if configured and load_machine(root).kata != found.path:
+        told = f"`machine: {{kata_description: {found.path}}}`"
+        notes = (*notes, f"tdd.yaml names another kata; for this one: {told}")
     return Scaffold(
         root,
         not has_repository,
@@ -90,7 +95,7 @@ def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | N
         found.path,
         kata is not None,
         chosen.before,
-        (*chosen.notes, *(_note_other_kata(root, found) if configured else ())),
+        notes,
     )
 
 
@@ -210,27 +215,8 @@ def _is(path: Path, text: str) -> bool:
         return False
 
 
-def _note_other_kata(root: Path, kata: Kata) -> tuple[str, ...]:
-    if load_machine(root).kata == kata.path:
-        return ()
-    return (f"tdd.yaml names another kata; for this one: `machine: {{kata_description: {kata.path}}}`",)
-
-
 USUAL = "kata.md"
-PLACEHOLDER = """\
-<!--
-Describe here what is to be built, in your own words, and delete this comment: as long as there is nothing
-else, there is no kata. A title, one sentence that says what it is for, then the rules from the simplest to
-the hardest, each with an example:
-
-# String Calculator
-
-A function `add` takes a string of numbers and returns their sum.
-
-- an empty string is 0
-- one number is its own value: "7" is 7
--->
-"""
+_PLACEHOLDER = Path(__file__).with_name("kata.md")
 _MOST = 1_000_000
 
 
@@ -244,7 +230,7 @@ class Kata:
 
 
 def placeholder() -> Kata:
-    return Kata(USUAL, PLACEHOLDER, copied=True)
+    return Kata(USUAL, _PLACEHOLDER.read_text("utf-8"), copied=True)
 
 
 def read_kata(given: str, cwd: Path, root: Path) -> Kata:
@@ -255,7 +241,7 @@ def read_kata(given: str, cwd: Path, root: Path) -> Kata:
     if inside is not None:
         return Kata(inside, text, copied=False)
     there = root / USUAL
-    if os.path.lexists(there) and not _has_text(there, text):
+    if os.path.lexists(there) and not (_is(there, text) or _is(there, f"\ufeff{text}")):
         raise UserError(
             f"{USUAL} is there already, and it is another text than {given}.",
             hint=f"`tdd init --kata {USUAL}` takes the one that is there; or move it away first",
@@ -303,10 +289,3 @@ def _path_inside(place: Path, root: Path) -> str | None:
     found = where.relative_to(root)
     named = found.as_posix().isprintable()
     return found.as_posix() if named and found.parts[0] != ".git" else None
-
-
-def _has_text(path: Path, text: str) -> bool:
-    try:
-        return read_plain(path).decode("utf-8-sig") == text
-    except (OSError, UnicodeDecodeError):
-        return False

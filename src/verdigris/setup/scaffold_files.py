@@ -6,28 +6,24 @@ Safe to repeat after a kill: what is there already is left, and what is missing 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from verdigris.core.errors import ConfigError, StorageError, UserError
 from verdigris.core.events import Scaffolded, Unconfigured, decode
+from verdigris.core.records import Actor
 from verdigris.core.settings import MachineSettings
 from verdigris.core.value import value
 from verdigris.setup.initialisation import Initialised, InitPlan, carry_out
+from verdigris.setup.scaffold import Scaffold
 from verdigris.storage.config import load_machine
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.project import CONFIG, drafts, open_log
 from verdigris.storage.repository import Repository, find_repository, head, read_plain
 from verdigris.turns.git import CommitIdentity, author_environment
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from verdigris.core.records import Actor
-    from verdigris.setup.scaffold import Scaffold
-
 
 _MESSAGE = """\
 chore: scaffold the kata
@@ -50,7 +46,11 @@ class ScaffoldResult:
 
 def make(scaffold: Scaffold, actor: Actor) -> ScaffoldResult:
     if scaffold.makes_repository:
-        _make_repository(scaffold.root)
+        # On the branch that the user's git begins with; refs in files, as they are read here.
+        begun = git(scaffold.root, "init", "--quiet", env={"GIT_DEFAULT_REF_FORMAT": "files"})
+        if not begun.ok:
+            hint = "make a repository here by hand, then run `tdd init` again"
+            raise UserError(f"`git init` failed: {begun.text}", hint=hint)
     repo = find_repository(scaffold.root)
     log = open_log(repo)
     if scaffold.files:
@@ -73,22 +73,13 @@ def visible_files(root: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, said.split("\0"))))
 
 
-def _make_repository(root: Path) -> None:
-    """On the branch that the user's git begins with; refs in files, as they are read here."""
-    said = git(root, "init", "--quiet", env={"GIT_DEFAULT_REF_FORMAT": "files"})
-    if not said.ok:
-        raise UserError(
-            f"`git init` failed: {said.text}",
-            hint="make a repository here by hand, then run `tdd init` again",
-        )
-
-
 def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> ScaffoldResult:
     """Commits only if there is no commit yet, and no file of somebody else's."""
     root = scaffold.root
     ours = {*scaffold.files, *scaffold.there, CONFIG, scaffold.kata}
     shown = visible_files(root)
-    changed = _changed_paths(root)
+    status = git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
+    changed = [entry[3:] for entry in status.split("\0") if entry]
     if head(repo).commit is not None or not set(shown) <= ours:
         return ScaffoldResult(done, uncommitted=tuple(path for path in changed if path in ours))
     said = load_machine(root)
@@ -103,11 +94,6 @@ def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> Sc
         return ScaffoldResult(done, commit=head(repo).commit or "")
     git(root, "rm", "--quiet", "--cached", "-r", "--", *shown)
     return ScaffoldResult(done, uncommitted=shown, refused=(added if not added.ok else made).text)
-
-
-def _changed_paths(root: Path) -> tuple[str, ...]:
-    said = git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
-    return tuple(entry[3:] for entry in said.split("\0") if entry)
 
 
 @value

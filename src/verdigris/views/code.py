@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from verdigris.core.value import value
 from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
-from verdigris.drivers.code.facts import SessionFacts, StepFacts, VerdictFacts, describe_usage
+from verdigris.drivers.code.facts import SessionFacts, VerdictFacts, describe_usage
 from verdigris.drivers.code.tools.dispatch import EDITING
 from verdigris.models.tool_calls import arguments_of, describe_arguments
 from verdigris.views.lines import Dot, Line
@@ -94,7 +94,8 @@ def view_after(view: SessionView, message: ScreenMessage) -> SessionView:
         case CommandAnswer():
             ended = replace(view, doing="", question=(), calls=(), spoken="")
             repeated = "\n".join(message.lines).strip() == view.spoken.strip()
-            return ended if repeated else ended.add(map(_answer_line, message.lines))
+            shown = (Line(text.expandtabs(), code=text[:1] in {"+", "-", "@"}) for text in message.lines)
+            return ended if repeated else ended.add(shown)
         case w.SessionEnded():
             return view.add(lines(message)[:1])  # the screen shows the cost elsewhere, and the prompt is open
         case w.PlanShown():
@@ -149,10 +150,6 @@ def _person_lines(text: str) -> Iterator[Line]:
         yield Line(f"{'  ' if number else '> '}{line.expandtabs()}")
 
 
-def _answer_line(text: str) -> Line:
-    return Line(text.expandtabs(), code=text[:1] in {"+", "-", "@"})
-
-
 def earlier_lines(messages: Iterable[Message]) -> tuple[Line, ...]:
     """The earlier conversation, without the answers of tools."""
     return tuple(line for message in messages for line in _earlier_lines(message))
@@ -182,13 +179,12 @@ def head_line(facts: SessionFacts) -> str:
 
 
 def plan_lines(facts: SessionFacts) -> list[Line]:
-    return [_step_line(number, step) for number, step in enumerate(facts.steps, 1)] or [Line("no plan yet")]
-
-
-def _step_line(number: int, step: StepFacts) -> Line:
     """Names the colour too: not everybody sees it."""
-    dot = _DOTS.get(step.colour)
-    return Line(f"{number}. {step.title} · {step.colour}", dot) if dot else Line(f"○ {number}. {step.title}")
+    lines = []
+    for number, step in enumerate(facts.steps, 1):
+        text, dot = f"{number}. {step.title}", _DOTS.get(step.colour)
+        lines.append(Line(f"{text} · {step.colour}", dot) if dot else Line(f"○ {text}"))
+    return lines or [Line("no plan yet")]
 
 
 def plan_strip(facts: SessionFacts) -> Line:
@@ -208,14 +204,14 @@ def verdict_lines(facts: SessionFacts) -> list[Line]:
     verdict = facts.verdict
     if not verdict.kind:
         return [Line("no verdict yet")]
-    found = [Line(_verdict_name(verdict), _verdict_dot(verdict))]
-    found += [Line(f"  {test}") for test in verdict.tests]
-    found += [Line(f"  {line}") for reason in verdict.reasons for line in reason.splitlines()]
-    found += [Line(f"  concern: {concern}") for concern in verdict.concerns]
+    lines = [Line(_verdict_name(verdict), _verdict_dot(verdict))]
+    lines += [Line(f"  {test}") for test in verdict.tests]
+    lines += [Line(f"  {line}") for reason in verdict.reasons for line in reason.splitlines()]
+    lines += [Line(f"  concern: {concern}") for concern in verdict.concerns]
     if verdict.aside:
         back = f"/restore {verdict.aside} brings them back"
-        found.append(Line(f"  the edits are set aside as {verdict.aside}; {back}"))
-    return found
+        lines.append(Line(f"  the edits are set aside as {verdict.aside}; {back}"))
+    return lines
 
 
 def verdict_strip(facts: SessionFacts) -> Line:
@@ -239,10 +235,10 @@ def diff_lines(facts: SessionFacts) -> list[Line]:
     changes = facts.changes
     if not changes.lines:
         return [Line("nothing is changed")]
-    found = [Line(f"changed in {changes.of}:")]
-    found += [Line(line.expandtabs(), code=True) for line in changes.lines]
-    found += [Line(f"… {changes.left_out} more lines; `git diff` has them")] * bool(changes.left_out)
-    return found
+    lines = [Line(f"changed in {changes.of}:")]
+    lines += [Line(line.expandtabs(), code=True) for line in changes.lines]
+    lines += [Line(f"… {changes.left_out} more lines; `git diff` has them")] * bool(changes.left_out)
+    return lines
 
 
 def cost_line(facts: SessionFacts, elapsed: float) -> str:
@@ -280,10 +276,10 @@ def question_lines(tool: str, arguments: str) -> list[Line]:
     """The call that a person has to permit: a whole command, or the changes of an edit."""
     given = arguments_of(arguments)
     path = f" of {given['path']}" if given.get("path") else ""
-    found = [Line(f"The model asks for {tool}{path}:", "yellow")]
-    found += [Line(f"  {line.expandtabs()}") for line in str(given.get("command", "")).splitlines()]
+    lines = [Line(f"The model asks for {tool}{path}:", "yellow")]
+    lines += [Line(f"  {line.expandtabs()}") for line in str(given.get("command", "")).splitlines()]
     for name, sign in (("search", "-"), ("replace", "+"), ("content", "+"), ("patch", "")):
         text = str(given.get(name, "")).splitlines()
-        found += [Line(f"  {sign}{line.expandtabs()}", code=True) for line in text[:_ASKED]]
-        found += [Line(f"  … {len(text) - _ASKED} more lines")] * (len(text) > _ASKED)
-    return found
+        lines += [Line(f"  {sign}{line.expandtabs()}", code=True) for line in text[:_ASKED]]
+        lines += [Line(f"  … {len(text) - _ASKED} more lines")] * (len(text) > _ASKED)
+    return lines

@@ -32,12 +32,11 @@ _CHANGED = re.compile(r"\+\+\+ (?!/dev/null)|\+(?!\+\+ )|-(?!-- )")
 
 
 def lines(happening: w.Happening) -> list[Line]:
-    return list(_lines(happening))
+    return [*_begin_lines(happening), *_session_lines(happening), *_step_lines(happening)]
 
 
-def _lines(happening: w.Happening) -> Iterator[Line]:
-    yield from _begin_lines(happening)
-    yield from _session_lines(happening)
+def _step_lines(happening: w.Happening) -> Iterator[Line]:
+    """The lines of steps, and the last ones of a run."""
     match happening:
         case w.Told():
             yield from map(Line, happening.lines)

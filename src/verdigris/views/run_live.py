@@ -22,56 +22,37 @@ _PASSED = "·"
 
 @value
 class Glance:
-    first: int = 0
     last: int = 0
-    step: int = 0
-    role: str = ""
-    player: str = ""
+    """The last step of the machine's run."""
+    step: w.StepBegan | None = None
+    """None between the phases of a program."""
     attempt: int = 0
-    attempts: int = 0
-    tokens: int = 0
+    doing: str = ""
+    asked: w.Asked | None = None
     cached: int = 0
+    """Tokens of the run so far."""
     dots: tuple[tuple[str, str], ...] = ()
     """A mark and its colour, one for each step that has ended."""
     verdict: str = ""
-    doing: str = ""
-    program: str = ""
+    program: w.ProgramBegan | None = None
     iteration: int = 0
     phase: str = ""
     harness: tuple[str, ...] = ()
     """The status of each behaviour that a program pinned."""
     metrics: tuple[float, ...] = ()
-    target_metric: float | None = None
-    cost: float | None = None
     note: str = ""
     """The last note of a program."""
 
 
 def after(glance: Glance, happening: w.Happening) -> Glance:
     match happening:
-        case w.RunBegan():
-            return replace(glance, first=happening.first, last=happening.last)
-        case w.DaemonRests():
-            return Glance(note=f"rests until {happening.until}: {happening.why}")
-        case w.ProgramBegan() | w.IterationBegan() | w.PhaseBegan() | w.IterationDone() | w.Noted():
-            return _after_iteration(glance, happening)
         case w.StepBegan():
-            return replace(
-                glance,
-                step=happening.step,
-                role=happening.role,
-                player=happening.player,
-                attempt=0,
-                attempts=happening.attempts,
-                phase=happening.phase,
-                doing="reads",
-            )
+            return replace(glance, step=happening, phase=happening.phase, attempt=0, doing="reads")
         case w.Attempted():
             return replace(glance, attempt=happening.attempt, doing="writes")
         case w.Asked():
-            cached = glance.cached + happening.cached
             return replace(
-                glance, tokens=happening.total, cached=cached, cost=happening.cost, doing="is judged"
+                glance, asked=happening, cached=glance.cached + happening.cached, doing="is judged"
             )
         case w.Delayed():
             return replace(glance, doing=f"waits: {happening.why}")
@@ -83,29 +64,28 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
             harness = _after_step(glance.harness, happening.outcome)
             return replace(glance, dots=(*glance.dots, dot), verdict=verdict, doing="", harness=harness)
         case _:
-            return glance
+            return _after_round(glance, happening)
 
 
-def _after_iteration(
-    glance: Glance, happening: w.ProgramBegan | w.IterationBegan | w.PhaseBegan | w.IterationDone | w.Noted
-) -> Glance:
+def _after_round(glance: Glance, happening: w.Happening) -> Glance:
+    """What is told around the steps: of a run, a program and its iterations."""
     match happening:
+        case w.RunBegan():
+            return replace(glance, last=happening.last)
+        case w.DaemonRests():
+            return Glance(note=f"rests until {happening.until}: {happening.why}")
         case w.ProgramBegan():
-            return Glance(
-                program=happening.program,
-                harness=happening.harness,
-                metrics=happening.metrics,
-                target_metric=happening.target_metric,
-            )
+            return Glance(program=happening, harness=happening.harness, metrics=happening.metrics)
         case w.IterationBegan():
-            return replace(glance, iteration=happening.number, phase="", role="", doing="")
+            return replace(glance, iteration=happening.number, phase="", step=None)
         case w.PhaseBegan():
-            return replace(glance, iteration=happening.iteration, phase=happening.phase, role="", doing="")
-        case w.IterationDone():
-            told = replace(glance, harness=happening.harness, metrics=happening.metrics)
-            return replace(told, verdict=happening.status, phase="", role="")
+            return replace(glance, iteration=happening.iteration, phase=happening.phase, step=None)
+        case w.IterationDone(harness=harness, metrics=metrics, status=status):
+            return replace(glance, harness=harness, metrics=metrics, verdict=status, phase="", step=None)
         case w.Noted():
             return replace(glance, note=happening.text)
+        case _:
+            return glance
 
 
 def _after_step(harness: tuple[str, ...], outcome: str) -> tuple[str, ...]:
@@ -121,32 +101,29 @@ def _after_step(harness: tuple[str, ...], outcome: str) -> tuple[str, ...]:
 def glance_lines(glance: Glance, elapsed: float) -> list[str]:
     """The lines below the dots: two, and for a program its last note."""
     minutes, seconds = divmod(int(elapsed), 60)
-    if glance.program:
-        return _program_lines(glance, f"{minutes}:{seconds:02}")
-    attempt = f", attempt {glance.attempt} of {glance.attempts}" if glance.attempt else ""
-    doing = f" {glance.doing}" if glance.doing else ""
-    cached = f" ({glance.cached} cached)" if glance.cached else ""
-    of = f" of {glance.last}" if glance.last else ""
-    return [
-        f"step {glance.step}{of}: the {glance.role}{doing}{attempt}  ({glance.player})",
-        f"{minutes}:{seconds:02}  {glance.tokens} tokens{cached}  {glance.verdict}",
-    ]
-
-
-def _program_lines(glance: Glance, elapsed: str) -> list[str]:
-    attempt = f", attempt {glance.attempt} of {glance.attempts}" if glance.attempt and glance.role else ""
-    doing = f" {glance.doing}" if glance.doing else ""
-    role = f": the {glance.role}{doing}{attempt}  ({glance.player})" if glance.role else ""
+    time_passed, step = f"{minutes}:{seconds:02}", glance.step
+    tokens = f"{glance.asked.total if glance.asked else 0} tokens"
+    tokens += f" ({glance.cached} cached)" if glance.cached else ""
+    role = ""
+    if step is not None:
+        attempt = f", attempt {glance.attempt} of {step.attempts}" if glance.attempt else ""
+        doing = f" {glance.doing}" if glance.doing else ""
+        role = f": the {step.role}{doing}{attempt}  ({step.player})"
+    if glance.program is None:
+        of = f" of {glance.last}" if glance.last else ""
+        number = step.step if step else 0
+        return [f"step {number}{of}{role}", f"{time_passed}  {tokens}  {glance.verdict}"]
     phase = f": {glance.phase}{role}" if glance.phase else ""
     iteration = f", iteration {glance.iteration}" if glance.iteration else ""
-    best = f" {glance.metrics[-1]:g}" if glance.metrics else ""
-    target = "" if glance.target_metric is None else f" of {glance.target_metric:g}"
-    metric = f"metric {sparkline(glance.metrics)}{best}{target}" if glance.metrics else ""
-    tokens = f"{glance.tokens} tokens" + (f" ({glance.cached} cached)" if glance.cached else "")
-    cost = "" if glance.cost is None else f"cost {glance.cost:.2f}"
-    parts = (elapsed, metric, tokens, cost, glance.verdict)
+    cost = "" if glance.asked is None or glance.asked.cost is None else f"cost {glance.asked.cost:.2f}"
+    parts = (time_passed, _show_metrics(glance.metrics, glance.program), tokens, cost, glance.verdict)
     # Always the same number of lines: if it changes while another line is printed, one stays behind.
-    return [f"{glance.program}{iteration}{phase}", "  ".join(filter(None, parts)), glance.note]
+    return [f"{glance.program.program}{iteration}{phase}", "  ".join(filter(None, parts)), glance.note]
+
+
+def _show_metrics(metrics: tuple[float, ...], program: w.ProgramBegan) -> str:
+    target = "" if program.target_metric is None else f" of {program.target_metric:g}"
+    return f"metric {sparkline(metrics)} {metrics[-1]:g}{target}" if metrics else ""
 
 
 SCROLLING = (
@@ -157,50 +134,41 @@ SCROLLING = (
 
 @contextmanager
 def watch_run() -> Iterator[w.Watcher]:
-    shown = Shown()
+    screen = RunScreen()
     try:
-        yield shown.watch
+        yield screen.watch
     finally:
-        shown.rest()
+        screen.rest()
 
 
-class Shown:
+class RunScreen:
     """Prints lines that scroll by, and shows the open step below them while nobody types."""
 
     def __init__(self) -> None:
+        self.glance = Glance()
+        self._began = time.monotonic()
         self._console = Console(highlight=False, markup=False)
-        self._screen = MachineScreen()
         self._live: Live | None = None
 
     def watch(self, happening: w.Happening) -> None:
         if isinstance(happening, w.YourTurn):
             self.rest()  # a person types there
         elif self._live is None:
-            self._live = self._start_live()
-        self._screen.glance = after(self._screen.glance, happening)
+            # A new one each time: a restarted one would clear lines of its earlier height.
+            self._live = Live(
+                console=self._console, get_renderable=self.render, refresh_per_second=4, transient=True
+            )
+            self._live.start()
+        self.glance = after(self.glance, happening)
         if isinstance(happening, SCROLLING):
             for line in view.lines(happening):
                 for part in wrap(line, self._console.width):
                     self._console.print(line_text(part), soft_wrap=True)
 
-    def _start_live(self) -> Live:
-        """Makes a new one each time: a restarted one would clear lines of its earlier height."""
-        live = Live(
-            console=self._console, get_renderable=self._screen.render, refresh_per_second=4, transient=True
-        )
-        live.start()
-        return live
-
     def rest(self) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
-
-
-class MachineScreen:
-    def __init__(self) -> None:
-        self.glance = Glance()
-        self._began = time.monotonic()
 
     def render(self) -> RenderableType:
         if not self.glance.step and not self.glance.program:

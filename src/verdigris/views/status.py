@@ -74,24 +74,17 @@ def _program_lines(one: ProgramSurvey) -> Iterator[Line]:
     if one.harness:
         yield Line(f"  harness {harness_marks(one.harness)}  {count_harness(one.harness)}")
     if one.best is not None or one.target_metric is not None:
-        yield Line(f"  best {_metric(one)}  {sparkline(one.metrics)}".rstrip())
+        best = "not measured" if one.best is None else f"{one.best:g}"
+        if one.target_metric is not None:
+            best += f" of {one.target_metric:g} ({one.direction} is better)"
+        yield Line(f"  best {best}  {sparkline(one.metrics)}".rstrip())
     yield Line(f"  branch {one.branch}")
-    yield from (Line(f"  {_history_line(ended)}") for ended in one.history)
+    for ended in one.history:
+        metric = "" if ended.metric is None else f", metric {ended.metric:g}"
+        what = ended.change or "; ".join(ended.notes)
+        yield Line(f"  {ended.number}: {ended.status}: {what}{metric}")
     if one.condition in {"paused", "completed"}:
         yield Line(f"next: `tdd loop resume {one.name}`")
-
-
-def _metric(one: ProgramSurvey) -> str:
-    best = "not measured" if one.best is None else f"{one.best:g}"
-    return (
-        best if one.target_metric is None else f"{best} of {one.target_metric:g} ({one.direction} is better)"
-    )
-
-
-def _history_line(ended: IterationEnded) -> str:
-    metric = "" if ended.metric is None else f", metric {ended.metric:g}"
-    what = ended.change or "; ".join(ended.notes)
-    return f"{ended.number}: {ended.status}: {what}{metric}"
 
 
 def status_document(found: Sequence[ProgramSurvey]) -> dict[str, Any]:
@@ -121,11 +114,7 @@ def _document(iteration: OpenWork | IterationEnded, *names: str) -> dict[str, An
 # -- the machine ------------------------------------------------------------------------------
 
 
-def machine_lines(found: MachineSurvey) -> list[Line]:
-    return list(_machine_lines(found))
-
-
-def _machine_lines(found: MachineSurvey) -> Iterator[Line]:
+def machine_lines(found: MachineSurvey) -> Iterator[Line]:
     run = "; it is at work" if found.running else ""
     if found.last and not found.running:
         run = f"; a run to step {found.last} was interrupted: `tdd run` goes on"

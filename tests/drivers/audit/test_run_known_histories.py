@@ -8,7 +8,7 @@ import pytest
 
 from support.known_histories import LANGUAGES, KnownAnswer, make_history, missing_tools, runs_file
 from support.node_tools import VITEST_3, installed
-from support.recorded_tool_runs import compared_runs, recorded_runs
+from support.recorded_processes import compared_processes, recorded_processes
 from support.tool_worlds import lend_go_cache
 from verdigris.drivers.audit.report import UnitReport
 from verdigris.drivers.audit.run import AuditRequest, audit
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 def test_every_known_answer_is_given(language: str, tmp_path: Path) -> None:
     """The runs of other tools than pytest are recorded; the next test makes some of them again."""
     answers = prepare(tmp_path / "repo", language)
-    with nullcontext() if language == "python" else recorded_runs(runs_file(language)):
+    with nullcontext() if language == "python" else recorded_processes(runs_file(language)):
         found = audit(tmp_path / "repo", AuditRequest(Selection(f"{answers[0].commit}~..HEAD"))).units
     assert told(found) == known(answers)
 
@@ -35,7 +35,7 @@ def test_tools_end_as_recorded_where_a_test_could_not_be_loaded_before(language:
     answers = prepare(tmp_path / "repo", language)
     if language == "go":
         lend_go(tmp_path / "repo")
-    with compared_runs(runs_file(language)) as same:
+    with compared_processes(runs_file(language)) as same:
         found = audit(tmp_path / "repo", AuditRequest(Selection(answers[1].commit))).units
     assert told(found) == known(answers[1:2])
     assert len(same) >= 4, "before, after, red, and red with a stub"

@@ -12,6 +12,7 @@ import pytest
 
 from support.sorting import BENCH, BETTER, CACHES, HELD, KNOWN, PROGRAM, SORT
 from support.turns import World, make_world
+from verdigris.core.value import take_fields
 from verdigris.drivers.loop.discovery import FoundProgram, bind_project, bounds_of, find_program
 from verdigris.drivers.loop.evaluation import evaluated_tree, hash_oracle, measure
 from verdigris.drivers.loop.events import Measured
@@ -62,18 +63,8 @@ class Bench:
 
     def measured(self, found: Measurement, oracle: str = "") -> Measured:
         """What the log keeps of a measurement."""
-        return Measured(
-            program="fast",
-            iteration=1,
-            tree="",
-            metric=found.metric,
-            failing=found.failing,
-            held_out=found.held_out,
-            noise=found.noise,
-            base=self.base,
-            oracle=oracle,
-            name=found.name,
-        )
+        about = {"program": "fast", "iteration": 1, "tree": "", "base": self.base, "oracle": oracle}
+        return take_fields(Measured, found, noise=found.noise, **about)
 
 
 _MEASURED: list[Measurement] = []

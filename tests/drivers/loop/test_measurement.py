@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from verdigris.core.value import take_fields
 from verdigris.drivers.loop.events import Measured
 from verdigris.drivers.loop.measurement import (
     EvaluationFailed,
@@ -25,18 +26,10 @@ def program(direction: str = "higher", margin: Margin = Margin(), target: float 
 
 def measured(found: Measurement | float, *, base: str = "", oracle: str = "") -> Measured:
     """What the log keeps of a measurement."""
-    one = found if isinstance(found, Measurement) else Measurement(found)
-    return Measured(
-        program="p",
-        iteration=1,
-        tree="",
-        metric=one.metric,
-        failing=one.failing,
-        held_out=one.held_out,
-        noise=one.noise,
-        base=base,
-        oracle=oracle,
-        name=one.name,
+    kept = found if isinstance(found, Measurement) else Measurement(found)
+    noise = kept.noise
+    return take_fields(
+        Measured, kept, program="p", iteration=1, tree="", noise=noise, base=base, oracle=oracle
     )
 
 

@@ -108,10 +108,8 @@ def test_a_kata_that_is_done_is_a_result(kata: Kata) -> None:
 
 
 def test_a_hook_that_refuses_is_answered_by_the_next_attempt(red: Kata) -> None:
-    hook = red.root / ".git/hooks/pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\ngrep -q typed calculator.py || { echo 'please type it'; exit 1; }\n")
-    hook.chmod(0o755)
+    script = "grep -q typed calculator.py || { echo 'please type it'; exit 1; }"
+    red.repo.write(".git/hooks/pre-commit", f"#!/bin/sh\n{script}\n", executable=True)
     typed = edit("feat", "zero, typed", {"calculator.py": "# typed\n" + ZERO})
     red.plays(step_2_implementor=[edit("feat", "zero", {"calculator.py": ZERO}), typed])
     assert red.run(1).outcome == "steps-made"
@@ -122,10 +120,8 @@ def test_a_hook_that_refuses_is_answered_by_the_next_attempt(red: Kata) -> None:
 
 
 def test_a_hook_that_changes_what_was_judged_is_refused(red: Kata) -> None:
-    hook = red.root / ".git/hooks/pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho '# by a hook' >> calculator.py\ngit add calculator.py\n")
-    hook.chmod(0o755)
+    script = "echo '# by a hook' >> calculator.py\ngit add calculator.py"
+    red.repo.write(".git/hooks/pre-commit", f"#!/bin/sh\n{script}\n", executable=True)
     red.plays(step_2_implementor=[edit("feat", "zero", {"calculator.py": ZERO}), stop("kata-is-wrong", "?")])
     assert red.run(1).outcome == "kata-is-wrong"
     assert "a hook changed calculator.py" in red.of(Refused)[0].why
@@ -179,10 +175,7 @@ def test_no_secret_and_no_held_out_test_reaches_anything_that_is_written(
         {TEST: EMPTY, "calculator.py": "def add(numbers):  # STUB:TDD\n    return -1\n"},
     )
     kata.repo.write(TALK, recording({"step-1-tester": [leaky.replace("Because", f"{secret} because")]}))
-    hook = kata.root / ".git/hooks/post-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\nenv > .git/seen-by-hook\n")
-    hook.chmod(0o755)
+    kata.repo.write(".git/hooks/post-commit", "#!/bin/sh\nenv > .git/seen-by-hook\n", executable=True)
     kata.run(1)
     assert kata.subjects() == ["test: leak [A_KEY]"]
     assert (kata.root / ".git/seen-by-hook").exists()

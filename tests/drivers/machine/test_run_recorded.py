@@ -5,18 +5,19 @@ from pathlib import Path
 import pytest
 
 from support.katas import recorded_run
-from support.katas.string_calculator_python import script
+from support.katas.script import read_script
 from verdigris.core.records import Actor
 from verdigris.drivers.happenings import Happening, Noted
 from verdigris.models.recording import read_recording
 from verdigris.storage.git import ask_users_git
 
+SCRIPT = read_script("string_calculator_python")
 ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record, in the folder tests"
 
 
 def test_the_recording_is_of_the_whole_script() -> None:
     places = read_recording(recorded_run.TALK)
-    expected = [(f"step-{n}-{turn.role}", turn) for n, turn in enumerate(script().turns, 1)]
+    expected = [(f"step-{n}-{turn.role}", turn) for n, turn in enumerate(SCRIPT.turns, 1)]
     assert list(places) == [place for place, _ in expected]
     assert len(expected) == recorded_run.STEPS + 1
     for place, turn in expected:
@@ -40,7 +41,7 @@ def test_a_replay_makes_proven_commits_and_says_what_it_is(tmp_path: Path) -> No
     ended = recorded_run.replay(tmp_path / "show", Actor(client="demo"), happenings.append, 3)
     assert (ended.outcome, len(ended.commits)) == ("steps-made", 2)
     subjects = ask_users_git(tmp_path / "show", "log", "--reverse", "--format=%s").splitlines()
-    assert subjects == ["chore: scaffold the kata", *script().commits[:2]]
+    assert subjects == ["chore: scaffold the kata", *SCRIPT.commits[:2]]
     notes = [happening.text for happening in happenings if isinstance(happening, Noted)]
     assert "this is a replay" in notes[0]
     # What later prompts say of failures depends on the version of pytest.

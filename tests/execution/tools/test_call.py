@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.node_tools import installed, present
-from support.tool_projects import MAVEN
+from support.pages import project_files
 from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
 from support.tools import skip_where_maven_cannot, why_not
 from support.turns import CALC, TEST_SUB, make_world
@@ -158,7 +158,7 @@ def test_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if why := why_not("mvn", "--version"):  # not when the file is loaded, by each worker: it takes 0.3 s
         pytest.skip(why)
     config = "stacks:\n  - {root: ., language: java, runner: junit, junit: {preset: surefire}}\n"
-    world = make_tool_world(tmp_path / "demo", config, {**MAVEN, ".gitignore": "target\n"})
+    world = make_tool_world(tmp_path / "demo", config, {**project_files("maven"), ".gitignore": "target\n"})
     if not any(Path.home().glob(SUREFIRE)):
         skip_where_maven_cannot(world.root)
     path = "src/test/java/com/x/CalcTest.java"

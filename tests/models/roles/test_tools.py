@@ -7,7 +7,9 @@ import pytest
 
 from support.kata_run import start
 from verdigris.models.protocol import Ask, Message, ModelReply, ToolCall, Usage
-from verdigris.models.roles.conversation import converse
+from verdigris.models.roles.conversation import Talk, converse
+from verdigris.models.roles.prompt import Task
+from verdigris.models.roles.teams import MACHINE
 from verdigris.models.roles.tools import TOOLS, answer
 
 MATERIAL = replace(
@@ -26,6 +28,7 @@ OUTSIDE = "/etc/passwd cannot be read: it is not relative to the project's root.
 USAGE = 'read_file takes a JSON object with one text: {"path": "…"}.'
 ABSOLUTE = "broken glob '/src': it is absolute; write it relative, without the first `/`."
 ASK = Ask((Message("user", "go"),), tools=TOOLS)
+TALK = Talk(MATERIAL, Task(MACHINE.roles[0], 1), ASK, ASK, frozenset())
 
 
 def call(name: str, number: int = 0, /, **arguments: object) -> ToolCall:
@@ -86,45 +89,42 @@ class Script:
 
 def test_a_model_reads_and_then_answers() -> None:
     calls = (call("read_file", 1, path="src/a.py"), call("search", 2, text="import"))
-    model = Script(
-        [ModelReply("let me see", calls, Usage(10, 2, 3)), ModelReply("done", usage=Usage(20, 10, 4))]
-    )
-    conversed = converse(model, ASK, MATERIAL)
-    assert conversed.reply.text == "done"
-    assert conversed.read == ("src/a.py",)
-    assert conversed.usage == Usage(30, 12, 7)
-    assert conversed.ask.messages == (
+    model = Script([ModelReply("see", calls, Usage(10, 2, 3)), ModelReply("done", usage=Usage(20, 10, 4))])
+    talk = converse(model, TALK)
+    assert talk.answered == "done"
+    assert talk.known == {"src/a.py"}
+    assert [each.reply.usage for each in talk.exchanges] == [Usage(10, 2, 3), Usage(20, 10, 4)]
+    assert talk.ask.messages == (
         *ASK.messages,
-        Message("assistant", "let me see", calls),
+        Message("assistant", "see", calls),
         Message("tool", "def add():\n    return 1\n", call_id="c1"),
         Message("tool", "src/b.py:1: import a", call_id="c2"),
     )
-    assert [each.ask for each in conversed.exchanges] == model.asks
+    assert [each.ask for each in talk.exchanges] == model.asks
 
 
 def test_a_model_that_never_stops_reading_is_told_so_and_then_left() -> None:
     model = Script([ModelReply("", (call("read_file", path="src/a.py"),))])
-    conversed = converse(model, ASK, MATERIAL, rounds=2)
+    talk = converse(model, TALK, rounds=2)
     assert len(model.asks) == 4
-    given = [message.content for message in conversed.ask.messages if message.role == "tool"]
+    given = [message.content for message in talk.ask.messages if message.role == "tool"]
     assert given[:2] == ["def add():\n    return 1\n"] * 2
     assert given[2].startswith("You have read enough")
-    assert conversed.reply.text == ""
+    assert talk.answered == ""
 
 
 def test_what_is_given_has_an_end() -> None:
     model = Script([ModelReply("", (call("read_file", path="src/a.py"),) * 3), ModelReply("done")])
-    conversed = converse(model, ASK, MATERIAL, characters=30)
-    given = [message.content for message in conversed.ask.messages if message.role == "tool"]
+    talk = converse(model, TALK, characters=30)
+    given = [message.content for message in talk.ask.messages if message.role == "tool"]
     assert given[0] == "def add():\n    return 1\n"
     assert "the first 6:" in given[1]
     assert given[2].startswith("You have read enough")
 
 
 def test_many_calls_at_once_are_not_all_answered() -> None:
-    model = Script(
-        [ModelReply("", tuple(call("search", n, text="x") for n in range(40))), ModelReply("done")]
-    )
-    given = [m for m in converse(model, ASK, MATERIAL).ask.messages if m.role == "tool"]
+    calls = tuple(call("search", n, text="x") for n in range(40))
+    model = Script([ModelReply("", calls), ModelReply("done")])
+    given = [m for m in converse(model, TALK).ask.messages if m.role == "tool"]
     assert len(given) == 40
     assert given[-1].content.startswith("You have read enough")

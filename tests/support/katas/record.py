@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.cli import DEAF_TO, TDD
-from support.katas import leap_year_unittest, recorded_run, shipping_unittest, string_calculator_python
-from support.katas.script import served
+from support.katas import recorded_run, shipping_unittest
+from support.katas.script import read_script, served
 from support.openai_server import Script, serving
 from verdigris.core.records import Actor
 from verdigris.drivers.demo import play as kata
@@ -30,13 +30,13 @@ class Recording:
 
 RECORDINGS = {
     "string-calculator": Recording(
-        lambda: served(string_calculator_python.script()),
+        lambda: served(read_script("string_calculator_python")),
         recorded_run.prepare,
         ("run", "--steps", str(recorded_run.STEPS + 1)),
         recorded_run.TALK,
     ),
     "leap-year": Recording(
-        lambda: served(leap_year_unittest.script()),
+        lambda: served(read_script("leap_year_unittest")),
         kata.prepare_kata,
         ("run", "--steps", str(kata.KATA_STEPS)),
         kata.KATA_TALK,

@@ -1,4 +1,8 @@
-"""A whole run of the machine as its models would answer it: honest turns, role by role."""
+"""A whole run of the machine as its models would answer it: honest turns, role by role.
+
+`NAME.txt` holds such a run: `=== KIND: SUBJECT` begins a turn, then come its reason, the points that a test
+is about, and its files. `--- + PATH` adds to the end of a file.
+"""
 
 from __future__ import annotations
 
@@ -6,88 +10,91 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from support.openai_steps import Request
+from support.pages import files_in, sections
 from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER
 from verdigris.models.roles import Role, read_prompts
 
 _ASKED = read_prompts("answer")["first question"]
 _TASK = re.compile(r"You are the (\w+), in step (\d+)\.")
+_ROLES = {
+    "test": TESTER,
+    "implement": CODER,
+    "refactor": REFACTORER,
+    "nothing-to-do": REFACTORER,
+    "kata-done": TESTER,
+}
+"""The role by the kind of a turn; the last two kinds are verdicts without an edit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    role: Role
+    kind: str
+    subject: str
     why: str
-    subject: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
-    intents: Mapping[str, str] = field(default_factory=dict)
     points: tuple[int, ...] = ()
-    stop: str = ""
-    """The verdict, if it is not `edit`."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """A tester's first file is the test, the others are stubs."""
+
+    @property
+    def role(self) -> Role:
+        return _ROLES[self.kind]
+
+    @property
+    def stop(self) -> bool:
+        """Whether the turn has a verdict instead of an edit."""
+        return not self.subject
 
     @property
     def answer(self) -> str:
         if self.stop:
-            return _answer(self.stop, reason=self.why)
+            return _answer(self.kind, reason=self.why)
+        commit_type, points = self.role.commit_types[0], list(self.points)
         edits = [
-            {
-                "path": path,
-                "action": "upsert",
-                "intent": self.intents.get(path, self.subject),
-                "content": text,
-                "to": None,
-            }
-            for path, text in self.files.items()
+            {"path": path, "action": "upsert", "intent": self._intent(number), "content": text, "to": None}
+            for number, (path, text) in enumerate(self.files.items())
         ]
-        kind = self.role.commit_types[0]
-        points = list(self.points)
         return _answer(
-            "edit", rationale=self.why, type=kind, subject=self.subject, points=points, edits=edits
+            "edit", rationale=self.why, type=commit_type, subject=self.subject, points=points, edits=edits
         )
 
+    def _intent(self, number: int) -> str:
+        is_stub = self.kind == "test" and number > 0
+        return "a stub, so that the test can be run" if is_stub else self.subject
 
-@dataclass
+
+@dataclass(frozen=True, slots=True)
 class Script:
-    """The turns in order, from step 1; each method adds one role's turn."""
+    """The turns in order, from step 1."""
 
-    turns: list[Turn] = field(default_factory=list)
-    tests: str = ""
-    """The present text of the kata's test file."""
-    test_file: str = ""
-
-    def test(
-        self,
-        subject: str,
-        why: str,
-        case: str,
-        stubs: Mapping[str, str] | None = None,
-        *,
-        points: tuple[int, ...] = (),
-    ) -> None:
-        """One more case in the test file."""
-        self.tests += case
-        files = {self.test_file: self.tests, **(stubs or {})}
-        intents = dict.fromkeys(stubs or {}, "a stub, so that the test can be run")
-        self.turns.append(Turn(TESTER, why, subject, files, intents, points))
-
-    def implement(self, subject: str, why: str, files: Mapping[str, str]) -> None:
-        self.turns.append(Turn(CODER, why, subject, files))
-
-    def refactor(self, subject: str, why: str, files: Mapping[str, str]) -> None:
-        self.turns.append(Turn(REFACTORER, why, subject, files))
-
-    def nothing(self, why: str) -> None:
-        self.turns.append(Turn(REFACTORER, why, stop="nothing-to-do"))
-
-    def done(self, why: str) -> None:
-        self.turns.append(Turn(TESTER, why, stop="kata-done"))
+    turns: tuple[Turn, ...]
 
     @property
     def commits(self) -> list[str]:
         """The subjects of the commits that the script makes."""
         return [f"{turn.role.commit_types[0]}: {turn.subject}" for turn in self.turns if not turn.stop]
+
+
+def read_script(name: str) -> Script:
+    page = Path(__file__).with_name(f"{name}.txt").read_text("utf-8")
+    texts: dict[str, str] = {}
+    return Script(tuple(_read_turn(heading, body, texts) for heading, body in sections(page, "===")))
+
+
+def _read_turn(heading: str, body: str, texts: dict[str, str]) -> Turn:
+    """`texts`: the files as the turns before left them; this turn's are added."""
+    kind, _, subject = heading.partition(": ")
+    why, *points = body.partition("\n--- ")[0].strip().split("\npoints: ")
+    files = {}
+    for path, text in files_in(body).items():
+        name = path.removeprefix("+ ")
+        files[name] = texts[name] = text if name == path else texts[name] + text
+    return Turn(
+        kind, subject, why, tuple(int(point) for words in points for point in words.split(", ")), files
+    )
 
 
 def served(script: Script) -> Callable[[Request], str]:

@@ -8,34 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from support.machines import edit
 from support.openai_server import Request, Step
+from support.pages import project_files
 
-_SMALL, _LARGE = "SHIPPING#costs/a-small-order", "SHIPPING#costs/a-large-order"
-_PLAN = f"""\
-## {_SMALL}
-- assert: an order worth 4999 cents is shipped for 495 cents
-- edge: one cent less than what is shipped for less
-
-## {_LARGE}
-- assert: an order worth 5000 cents is shipped for 100 cents
-- edge: exactly the worth from which on it is cheaper
-"""
-_TESTS = f"""\
-import unittest
-
-from shipping import costs
-
-
-class CostsTest(unittest.TestCase):
-    # @scenario: {_SMALL}
-    def test_a_small_order(self):
-        self.assertEqual(costs(4999), 495)
-
-    # @scenario: {_LARGE}
-    def test_a_large_order(self):
-        self.assertEqual(costs(5000), 100)
-"""
+_PLAN, _TESTS, _CODE = project_files("shipping").values()
 _STUB = "def costs(worth):\n    return -1  # STUB:TDD\n"
-_CODE = "def costs(worth):\n    return 100 if worth >= 5000 else 495\n"
 _PASS = {"verdict": "PASS", "reason": "Both sides of the limit are shown.", "findings": []}
 ANSWERS: Mapping[str, Sequence[str]] = {
     "planner": [edit("docs", "plan the costs", {".tdd/plans/shipping.md": _PLAN})],

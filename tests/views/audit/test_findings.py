@@ -8,10 +8,10 @@ from verdigris.drivers.audit.report import AuditOutcome, FoundPlace
 from verdigris.views.audit.findings import (
     KINDS,
     count_outcomes,
+    dot_of,
     findings,
     fingerprints,
     tell_time,
-    tone_of,
     unit_findings,
 )
 
@@ -101,7 +101,7 @@ def test_outcomes_are_counted_in_words() -> None:
 
 
 def test_colours_say_who_is_blamed() -> None:
-    assert [tone_of(unit.outcome) for unit in audits.UNITS] == [
+    assert [dot_of(unit.outcome) for unit in audits.UNITS] == [
         *("green", "red", "red", "red", "red"),
         *("green", "green", None, "yellow", "yellow"),
     ]

@@ -29,7 +29,6 @@ from verdigris.views.lines import count_of
 
 if TYPE_CHECKING:
     from verdigris.drivers.audit.report import AuditReport, UnitReport
-    from verdigris.drivers.audit.units import PushedRange
 
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -170,12 +169,9 @@ class AuditProgress:
         self._done += 1
         made = max(self._done - self._known, 1)
         left = (time.monotonic() - self._began) / made * (self._total - self._done)
-        about = f", about {_duration(left)} left" if self._total > self._done and left >= 1 else ""
+        time_left = f"{left:.0f} s" if left < 120 else f"{left / 60:.0f} min"  # noqa: PLR2004 - two minutes
+        about = f", about {time_left} left" if self._total > self._done and left >= 1 else ""
         say(f"[{self._done}/{self._total}{about}] {unit.commit.id[:_SHORT]} {unit.outcome}")
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"  # noqa: PLR2004 - two minutes
 
 
 class RangeOrCommand(click.Group):
@@ -307,11 +303,16 @@ def pre_push(remote: str, address: str, fail_on: str) -> int:
     """
     del address
     from verdigris.drivers.audit.run import AuditRequest, audit
-    from verdigris.drivers.audit.units import Selection
+    from verdigris.drivers.audit.units import Selection, parse_refs, range_by_environment, ranges_by_refs
+    from verdigris.storage.repository import find_repository
 
     wanted = _read_outcomes(fail_on)
     stopped: list[str] = []
-    for pushed in _pushed_ranges():
+    known = range_by_environment(os.environ)
+    if known is None:
+        text = "" if sys.stdin.isatty() else sys.stdin.read()
+        ranges = ranges_by_refs(find_repository(start()), parse_refs(text))
+    for pushed in (known,) if known is not None else ranges:
         to = f" to {remote}" if remote else ""
         say(f"auditing what {pushed.ref} brings{to}")
         report = audit(start(), AuditRequest(Selection(pushed.text, squash=True)))
@@ -322,17 +323,6 @@ def pre_push(remote: str, address: str, fail_on: str) -> int:
     say(f"this push is stopped: it is {', '.join(dict.fromkeys(stopped))}")
     say("next: mend it and push again; `git push --no-verify` pushes all the same")
     return FAILED
-
-
-def _pushed_ranges() -> tuple[PushedRange, ...]:
-    from verdigris.drivers.audit.units import parse_refs, range_by_environment, ranges_by_refs
-    from verdigris.storage.repository import find_repository
-
-    told = range_by_environment(os.environ)
-    if told is not None:
-        return (told,)
-    text = "" if sys.stdin.isatty() else sys.stdin.read()
-    return ranges_by_refs(find_repository(start()), parse_refs(text))
 
 
 def _read_outcomes(text: str) -> tuple[str, ...]:

@@ -15,14 +15,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from verdigris.cli.context import deny, deny_agent, persons_only, show, show_json, start
-from verdigris.cli.drivers.machine import events_option, record_option, reporting_ends, with_time
+from verdigris.cli.drivers.machine import (
+    events_option,
+    handling_signals,
+    interrupt,
+    record_option,
+    reporting_ends,
+    with_time,
+)
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from verdigris.drivers.code.session import Session
     from verdigris.drivers.code.session_start import SessionOptions
-    from verdigris.drivers.code.settings import Mode, Sweep
+    from verdigris.drivers.code.settings import Mode
     from verdigris.drivers.happenings import Happening, Watcher
 
 AGAIN = "`tdd code --continue` goes on"
@@ -56,11 +63,6 @@ class CodeCall:
         limits = Limits(self.max_turns, self.max_tokens, self.max_cost, self.timeout)
         resumed = self.resume if self.resume is not None else "" if self.goes_on else None
         return SessionOptions(self.model, resumed, self.record, limits, self.permission)
-
-    def sweep_scope(self) -> Sweep | None:
-        from verdigris.drivers.code.settings import Sweep
-
-        return Sweep(self.sweep, self.sweep_files) if self.sweep else None
 
     def beside_acp(self) -> list[str]:
         """Given options that do not go with --acp, because the editor decides about them."""
@@ -123,9 +125,11 @@ def command(**said: Any) -> int:
         return _serve_editor(call)
     from verdigris.drivers.code.outcome import EXIT_CODES, End
     from verdigris.drivers.code.session_start import begin_session, open_session, run_session
+    from verdigris.drivers.code.settings import Sweep
 
     attended = call.task is None and not call.as_json and sys.stdin.isatty()
-    options, sweep = call.session_options(), call.sweep_scope()
+    options = call.session_options()
+    sweep = Sweep(call.sweep, call.sweep_files) if call.sweep else None
     words = "" if attended else _read_task(call.task, optional=options.resume is not None)
     with reporting_ends(AGAIN, as_json=call.as_json) as failed:
         if attended:
@@ -198,6 +202,7 @@ def _converse_on_screen(options: SessionOptions, begin: Callable[[Session], None
 
 def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     """Takes tasks line by line. Ctrl-C ends the open task, and Ctrl-D or /quit the session."""
+    import readline  # noqa: F401 - gives `input` its line editing and its history
     from threading import Event
 
     from verdigris.drivers.code.commands import Dialogue
@@ -205,7 +210,6 @@ def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     from verdigris.drivers.code.session_start import open_session
     from verdigris.views.lines import make_visible
 
-    import_history()
     left = Event()
     opened = open_session(start(), _make_watcher(as_json=False, attended=True), options, ask_person=_ask)
     with _signals(options.limits.seconds, left.set), opened as session:
@@ -217,11 +221,6 @@ def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
             if answer.ends:
                 break
     return EXIT_CODES[End.INTERRUPTED if left.is_set() else End.DONE]
-
-
-def import_history() -> None:
-    """Loading it gives `input` its line editing and its history."""
-    import readline  # noqa: F401 - see above
 
 
 def _read_line() -> str:
@@ -276,19 +275,16 @@ def _signals(seconds: float, leave: Callable[[], object] = lambda: None) -> Iter
     """Handles SIGTERM, after a call of `leave`, and the end of the time as an interrupt."""
     from verdigris.drivers.code.session import OutOfTime
 
-    def interrupt(*_: object) -> NoReturn:
+    def end(*_: object) -> NoReturn:
         leave()
-        raise KeyboardInterrupt
+        interrupt()
 
     def end_time(*_: object) -> NoReturn:
         raise OutOfTime
 
-    handlers = ((signal.SIGTERM, interrupt), (signal.SIGALRM, end_time))
-    before = [(number, signal.signal(number, handler)) for number, handler in handlers]
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before:
-            signal.signal(number, handler)
+    with handling_signals({signal.SIGTERM: end, signal.SIGALRM: end_time}):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import json_option, show, show_json, start
+from verdigris.cli.context import json_option, show, show_json, show_result, start
 from verdigris.cli.group import OfferingGroup
 from verdigris.core.records import to_json
 from verdigris.views.lines import Dot, Line, count_of
@@ -58,12 +58,12 @@ def export(folder: Path, *, no_log: bool, unscrubbed: bool, as_json: bool, **sai
     from verdigris.drivers.corpus.export import ExportOptions, export_corpus
 
     options = ExportOptions(folder=folder, log=not no_log, scrub=not unscrubbed, **said)
-    done = export_corpus(start(), options)
-    if as_json:
-        show_json({"exported": {**to_json(done), "folder": str(folder)}})
-    else:
-        show(_exported_lines(done))
-    return 0
+    return show_result(
+        export_corpus(start(), options),
+        _exported_lines,
+        lambda done: {"exported": {**to_json(done), "folder": str(folder)}},
+        as_json=as_json,
+    )
 
 
 def _exported_lines(done: Exported) -> Iterator[Line]:

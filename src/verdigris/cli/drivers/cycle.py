@@ -21,6 +21,7 @@ from verdigris.cli.context import (
     project,
     show,
     show_json,
+    show_result,
 )
 from verdigris.cli.context import paths as complete_paths
 from verdigris.cli.group import OfferingGroup
@@ -196,10 +197,7 @@ def report_test_bug(words: tuple[str, ...], name: str | None) -> int:
     if places[0] in {"uphold", "dismiss"}:
         return _answer(rule_on_bug(opened, " ".join((*places[1:], why)), uphold=places[0] == "uphold"))
     answer = report_bug(opened, places, why, cwd=here())
-    if isinstance(answer, Deny):
-        return deny(answer)
-    show(reported_lines(answer, next_here(opened)))
-    return 0
+    return show_result(answer, lambda reported: reported_lines(reported, next_here(opened)))
 
 
 @command.command("status")
@@ -231,12 +229,12 @@ def show_stack(*, as_json: bool) -> int:
     opened = project()
     if said := write_stack(opened):
         say(said)
-    document = stack_document(opened)
-    if as_json:
-        show_json(document)
-    else:
-        show([Line(text) for text in json.dumps(document, indent=2).splitlines()])
-    return 0
+    return show_result(
+        stack_document(opened),
+        lambda document: map(Line, json.dumps(document, indent=2).splitlines()),
+        lambda document: document,
+        as_json=as_json,
+    )
 
 
 @command.command("verify")
@@ -269,13 +267,12 @@ def _project(name: str | None) -> Project:
 def _answer(done: CycleStep | Deny, *, as_json: bool = False) -> int:
     if isinstance(done, Deny):
         return deny(done, as_json=as_json)
-    if as_json:
-        document = {"said": list(done.said), "cycle": _document(done.cycle), "next": done.next}
-        show_json({**_seeds_state(done.cycle), **document})
-    else:
-        first, *more = done.said
-        show([Line(first, _dot(done.cycle)), *map(Line, more), Line(f"next: {done.next}")])
-    return 0
+    document = {"said": list(done.said), "cycle": _document(done.cycle), "next": done.next}
+    first, *more = done.said
+    lines = [Line(first, _dot(done.cycle)), *map(Line, more), Line(f"next: {done.next}")]
+    return show_result(
+        done, lambda _: lines, lambda done: _seeds_state(done.cycle) | document, as_json=as_json
+    )
 
 
 def _dot(cycle: Cycle | None) -> Dot:

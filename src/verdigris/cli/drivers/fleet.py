@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import json_option, say, shard_option, show, show_json
+from verdigris.cli.context import json_option, say, shard_option, show_result
 from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import UserError
 from verdigris.views.lines import Line, count_of, make_visible
@@ -85,10 +85,7 @@ def run(*, engine: str, address: str, jobs: int | None, as_json: bool, **said: A
     asked = FleetRequest(**said)
     units = prepare_units(asked)
     summary = run_fleet(asked, units, open_engine(engine, address, jobs or 0), FleetProgress())
-    if as_json:
-        show_json({"summary": summary.document()})
-    else:
-        show(_lines(summary))
+    show_result(summary, _lines, lambda summary: {"summary": summary.document()}, as_json=as_json)
     return summary.exit_code
 
 

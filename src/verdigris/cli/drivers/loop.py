@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import here, json_option, persons_command, pick, project, show, show_json
-from verdigris.cli.drivers.machine import open_watcher, record_option, reporting_ends
+from verdigris.cli.context import (
+    here,
+    json_option,
+    persons_command,
+    pick,
+    project,
+    show,
+    show_json,
+    show_result,
+)
+from verdigris.cli.drivers.machine import (
+    handling_signals,
+    interrupt,
+    open_watcher,
+    record_option,
+    reporting_ends,
+)
 from verdigris.cli.group import OfferingGroup
 from verdigris.views.lines import Line, count_of
 
@@ -21,6 +34,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.survey import WaitingProgram
 
 NOTHING_DUE = 1
+_ENDING = {signal.SIGTERM: interrupt}
+"""As after Ctrl-C the open step is set back, and the next run repeats it."""
 
 
 @click.group("loop", cls=OfferingGroup)
@@ -67,10 +82,12 @@ def lint(name: str, *, as_json: bool) -> int:
 
     root = _root()
     found = [(one, lint_program(one, root)) for one in find_programs(root, name)]
-    if as_json:
-        show_json({"programs": [_lint_document(one, faults) for one, faults in found]})
-    else:
-        show([line for one, faults in found for line in _lint_lines(one, faults)])
+    show_result(
+        found,
+        lambda found: [line for one, faults in found for line in _lint_lines(one, faults)],
+        lambda found: {"programs": [_lint_document(one, faults) for one, faults in found]},
+        as_json=as_json,
+    )
     return 1 if any(faults for _, faults in found) else 0
 
 
@@ -82,7 +99,7 @@ def due(name: str, *, as_json: bool) -> int:
     from verdigris.drivers.loop.survey import choose_due, due_document
 
     root = _root()
-    found = choose_due(_candidates(root, name), _now(), forced=name)
+    found = choose_due(_candidates(root, name), datetime.now(UTC), forced=name)
     if as_json:
         show_json(due_document(found))
     else:
@@ -125,7 +142,7 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
         return EXIT_CODES[LoopOutcome.NOTHING_DUE]
     with reporting_ends(f"`tdd loop run {chosen}` goes on where it was", as_json=as_json) as failed:
         with (
-            _ending_when_terminated(),
+            handling_signals(_ENDING),
             open_watcher(as_json=as_json) as watch,
             open_program(root, chosen, watch, record=record) as opened,
         ):
@@ -140,7 +157,7 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
 def _choose(root: Path) -> str:
     from verdigris.drivers.loop.survey import choose_due
 
-    found = choose_due(_candidates(root, ""), _now())
+    found = choose_due(_candidates(root, ""), datetime.now(UTC))
     return found.selected.found.name if found.selected else ""
 
 
@@ -166,27 +183,13 @@ def daemon(interval: float, *, wait: bool, as_json: bool) -> int:
 
     with reporting_ends("`tdd loop daemon` goes on where it was", as_json=as_json) as failed:
         with (
-            _ending_when_terminated(),
+            handling_signals(_ENDING),
             open_watcher(as_json=as_json) as watch,
             open_daemon(_root(), watch, interval, wait=wait) as opened,
         ):
             opened.make()
         return 0
     return failed[0]
-
-
-@contextmanager
-def _ending_when_terminated() -> Iterator[None]:
-    """Handles SIGTERM as Ctrl-C: the open step is set back, and the next run repeats it."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @command.command("status")
@@ -282,10 +285,6 @@ def workflow(service: str, name: str, *, force: bool) -> int:  # noqa: ARG001 - 
     secrets = ", ".join((*needs.keys, TOKEN))
     show([Line(f"next: the secrets {secrets} in the repository's settings, then commit")])
     return 0
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _root() -> Path:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -55,6 +56,21 @@ def reporting_ends(again: str, *, as_json: bool) -> Iterator[list[int]]:
             raise
         show_json(with_time({"event": "failed", "why": error.message, "hint": error.hint or ""}))
         failed.append(error.exit_code)
+
+
+@contextmanager
+def handling_signals(handlers: Mapping[signal.Signals, Callable[..., object]]) -> Iterator[None]:
+    """Handles signals so for a while."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 @contextmanager

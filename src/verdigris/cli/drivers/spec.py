@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import here, json_option, persons_command, pick, project, show, show_json
+from verdigris.cli.context import here, json_option, persons_command, pick, project, show, show_result
 from verdigris.cli.context import paths as complete_paths
 from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import NotARepository, NotConfigured, UserError
@@ -33,12 +34,12 @@ def command() -> None:
 @json_option
 def show_specs(paths: tuple[str, ...], *, as_json: bool) -> int:
     """List the scenarios of a spec with the ids that `@scenario:` comments cite."""
-    found = [_read_spec(path)[0] for path in paths]
-    if as_json:
-        show_json({"specs": [_spec_document(spec) for spec in found]})
-    else:
-        show([line for spec in found for line in _spec_lines(spec)])
-    return 0
+    return show_result(
+        [_read_spec(path)[0] for path in paths],
+        lambda specs: [line for spec in specs for line in _spec_lines(spec)],
+        lambda specs: {"specs": [_spec_document(spec) for spec in specs]},
+        as_json=as_json,
+    )
 
 
 @command.command("lint")
@@ -52,10 +53,12 @@ def lint(paths: tuple[str, ...], plan: str | None, *, as_json: bool) -> int:
     found = [(spec, lint_in(_root(), spec, text)) for spec, text in map(_read_spec, paths)]
     if plan is not None:
         found.append(_lint_plan(plan, [spec for spec, _ in found]))
-    if as_json:
-        show_json({"specs": [_lint_document(spec, faults) for spec, faults in found]})
-    else:
-        show([line for spec, faults in found for line in _lint_lines(spec, faults)])
+    show_result(
+        found,
+        lambda found: [line for spec, faults in found for line in _lint_lines(spec, faults)],
+        lambda found: {"specs": [_lint_document(spec, faults) for spec, faults in found]},
+        as_json=as_json,
+    )
     return 1 if any(fault.level == "error" for _, faults in found for fault in faults) else 0
 
 
@@ -120,11 +123,8 @@ def supersede(path: str, to: str, delta: str, *, as_json: bool) -> int:
     spec = files.spec(relative)
     if was != spec.status:
         _record(spec)
-    if as_json:
-        show_json(_succession_document(spec, done))
-    else:
-        show(_succession_lines(spec, done, is_template=done.is_new and not to))
-    return 0
+    lines = partial(_succession_lines, spec, is_template=done.is_new and not to)
+    return show_result(done, lines, partial(_succession_document, spec), as_json=as_json)
 
 
 def _files() -> SpecFiles:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import from_elsewhere
@@ -12,12 +11,10 @@ from verdigris.core.report import RunEnd
 from verdigris.core.value import value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck, RedTest
+from verdigris.drivers.audit.tree_runs.folder import Suite
+from verdigris.drivers.audit.units import Unit
 from verdigris.runners.registry import built_in, missing_download
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.folder import Suite
-    from verdigris.drivers.audit.units import Unit
 
 
 @value
@@ -121,8 +118,13 @@ def why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> st
     if ended is RunEnd.NO_START and (not before.passed or _lacks_plugin(after)):
         return f"after the change {reasons_against_run(after.report)[0]}."
     if not after.passed and not before.passed and (after.report.results or after.report.errors):
-        said = _first_complaint(after)
-        return f"no test passes before or after the change: {said}."
+        report = after.report
+        if report.errors:
+            error = report.errors[0]
+            why = f"{error.path}: {error.message.strip().splitlines()[-1]}"
+        else:
+            why = reason_for(report, report.results[0].native_id, report.results[0].id)
+        return f"no test passes before or after the change: {why}."
     return ""
 
 
@@ -166,10 +168,3 @@ def _names_packages(path: str) -> bool:
     return facts_of_manifest(name) is not None or name.endswith(
         (".toml", ".cfg", ".ini", ".lock", ".txt", "setup.py")
     )
-
-
-def _first_complaint(suite: Suite) -> str:
-    report = suite.report
-    if report.errors:
-        return f"{report.errors[0].path}: {report.errors[0].message.strip().splitlines()[-1]}"
-    return reason_for(report, report.results[0].native_id, report.results[0].id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
 from verdigris.checks.evidence import red_of, with_subjects
 from verdigris.checks.missing_stubs import missing_stubs
@@ -16,12 +16,10 @@ from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import UNDECLARED, VALID, judge_collect_error
 from verdigris.drivers.audit.report import FLAKY, RedTest
+from verdigris.drivers.audit.tree_runs.suite import TestRuns
 from verdigris.languages.findings import TestText
 from verdigris.languages.registry import holds_tests, reader_of
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.suite import TestRuns
-    from verdigris.storage.project import Project
+from verdigris.storage.project import Project
 
 _STUBBED = UNDECLARED | {"collection", "not-collected"}
 """Reasons of a red that may only mean that source lacks a declaration."""
@@ -70,7 +68,7 @@ def find_reds(
     reds = judge_reds(runs.at(tree), runs.run_like(tree, names, before), tree, wanted)
     unloaded = {native: red for native, red in reds.items() if red.why in _STUBBED}
     found = reds | repeat_reds(runs, tree, reds)
-    for make in (declare_after, empty_changes, add_stubs):
+    for make in (declare_after, partial(declare_after, old_work=False), add_stubs):
         stubbed, shown = make(runs.at(tree), tree, after, unloaded.values()) if unloaded else (tree, "")
         if stubbed == tree:
             continue
@@ -116,7 +114,7 @@ def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence
     All of them pass after the change, and `tree` has their texts of after.
     """
     results = {result.native_id: result for result in with_subjects(project, report.results)}
-    held = _held(project, tree, wanted)
+    held = frozenset(project.workspace.entries(tree, {split_id(native).path for native in wanted}))
     found: dict[str, RedTest] = {}
     for native in wanted:
         result = results.get(native)
@@ -138,10 +136,6 @@ def list_idle(project: Project, reds: Iterable[RedTest]) -> tuple[str, ...]:
         for test in doubtful
         if not reader_of(test.path).validation.asserts(TestText(test.path, test.function, texts))
     )
-
-
-def _held(project: Project, tree: str, ids: Iterable[str]) -> frozenset[str]:
-    return frozenset(project.workspace.entries(tree, {split_id(native).path for native in ids}))
 
 
 def _red(result: TestResult, why: str) -> RedTest:
@@ -180,19 +174,14 @@ def _uncollected(native: str, errors: Sequence[CollectError], others: Iterable[T
     return RedTest(native, judge_collect_error(error), error.path, 0, message, valid=False)
 
 
-def declare_after(project: Project, tree: str, after: str, _: Collection[RedTest]) -> tuple[str, str]:
-    """Returns the tree with the declarations of after and the bodies of before, and the diff to it."""
-    return _declare(project, tree, after, old_work=True)
+def declare_after(
+    project: Project, tree: str, after: str, _: Collection[RedTest], *, old_work: bool = True
+) -> tuple[str, str]:
+    """Returns the tree with the declarations of after and the bodies of before, and the diff to it.
 
-
-def empty_changes(project: Project, tree: str, after: str, _: Collection[RedTest]) -> tuple[str, str]:
-    """Does what `declare_after` does for compilers that refuse bodies of before beside declarations of after:
-    whatever changed is a stub, and what is gone after is gone.
+    Without `old_work`, whatever changed is a stub, and what is gone after is gone: some compilers refuse
+    bodies of before beside declarations of after.
     """
-    return _declare(project, tree, after, old_work=False)
-
-
-def _declare(project: Project, tree: str, after: str, *, old_work: bool) -> tuple[str, str]:
     contents: dict[str, tuple[str, bytes] | None] = {}
     for change in project.workspace.changes(tree, after):
         if project.classify(change.path) is not PathClass.SOURCE:

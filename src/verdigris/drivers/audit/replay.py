@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import executed_lines, uncovered_lines, watchable
 from verdigris.checks.observation import Candidate, TreeDifference, difference, is_layout
@@ -20,23 +19,15 @@ from verdigris.core.test_ids import function_of, innermost, split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit, missing_downloads, why_unknown
-from verdigris.drivers.audit.red_runs import (
-    find_reds,
-    judge_reds,
-    lay_tests,
-    list_idle,
-    repeat_reds,
-)
+from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests, list_idle, repeat_reds
 from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck, RedTest
 from verdigris.drivers.audit.tree_runs.folder import Suite
+from verdigris.drivers.audit.tree_runs.suite import TestRuns
+from verdigris.drivers.audit.units import Unit
 from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import still_written
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.suite import TestRuns
-    from verdigris.drivers.audit.units import Unit
 
 NOTHING = Suite(TestReport("", RunEnd.FINISHED, 0, 0))
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".yml", ".yaml", ".gitignore", ".svg", ".png")
@@ -100,18 +91,16 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
 def _look(project: Project, unit: Unit) -> _Change:
     edits = difference(project, unit.before, unit.after)
     changes = {c.path: c for c in project.workspace.changes(unit.before, unit.after)}
-    oracle = tuple(p for p in edits.oracle if _is_run(project, p) and not is_layout(project, changes[p]))
+    # Specs and switches are part of the oracle, and no run reads them.
+    unread = {PathClass.SPEC, PathClass.SWITCH}
+    run = (path for path in edits.oracle if project.classify(path) not in unread)
+    oracle = tuple(path for path in run if not is_layout(project, changes[path]))
     return _Change(
         edits,
         tuple(c for c in edits.source if not is_layout(project, c)),
         oracle,
         any(_is_tested(project, path) for path in oracle),
     )
-
-
-def _is_run(project: Project, path: str) -> bool:
-    """Specs and switches are part of the oracle, and no run reads them."""
-    return project.classify(path) not in {PathClass.SPEC, PathClass.SWITCH}
 
 
 def _is_tested(project: Project, path: str) -> bool:
@@ -157,7 +146,7 @@ class _Comparison:
         asked = change.source or reds
         concerns = find_concerns(self.project, unit.before, unit.after, change.edits) if asked else ()
         places = [FoundPlace(c.path, c.line, c.what, c.kind) for c in concerns]
-        notes = (*noted, *_note_flaky(reds, unstable), *self._note_before())
+        notes = (*noted, *self._note(reds, unstable))
         runs.tell("which of the changed lines are run")
         failing = self.after.failed - self.before.failed - unstable
         facts = replace(
@@ -259,7 +248,11 @@ class _Comparison:
         sides = (self.unit.before, self.unit.after), (self.unit.after, self.unit.before)
         return bool(reds) or any(find_weakenings(self.project, *side, ()) for side in sides)
 
-    def _note_before(self) -> Iterator[str]:
+    def _note(self, reds: Sequence[RedTest], unstable: Collection[str]) -> Iterator[str]:
+        for red in reds:
+            if red.why == FLAKY:
+                yield f"{FLAKY}: {red.id} was red, and passed when it was run again"
+        yield from (f"{FLAKY}: {native} both passes and fails on one tree" for native in sorted(unstable))
         if failing := len(self.before.failed & self.after.failed):
             yield f"{failing} test{' fails' if failing == 1 else 's fail'} before and after"
         if self.before.report.ended is not RunEnd.FINISHED:
@@ -300,13 +293,6 @@ class _Comparison:
         room = frozen_layer(self.project, unit.after, {split_id(native).path for native in claimed})
         candidate = Candidate(self.project, unit.before, unit.after, self.change.edits, room)
         return scrutinise(candidate, claimed, suite=report)
-
-
-def _note_flaky(reds: Sequence[RedTest], unstable: Collection[str]) -> Iterator[str]:
-    yield from (
-        f"{FLAKY}: {red.id} was red, and passed when it was run again" for red in reds if red.why == FLAKY
-    )
-    yield from (f"{FLAKY}: {native} both passes and fails on one tree" for native in sorted(unstable))
 
 
 def _is_unloaded(native: str, report: TestReport) -> bool:

@@ -8,18 +8,14 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import field, replace, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
 
 SCHEMA = "verdigris.audit/1"
 FLAKY = "flaky"
@@ -57,8 +53,20 @@ SOUND = frozenset(
 )
 
 
+class Placed:
+    """Something at a line of the after side; line 0 is the file as a whole."""
+
+    __slots__ = ()
+    path: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
 @value
-class RedTest:
+class RedTest(Placed):
     """A test of the after side that was red over the source of the before side, and is green after."""
 
     id: str
@@ -73,27 +81,17 @@ class RedTest:
     stub: str = ""
     """The stub that made an import red fail by behaviour, as a diff."""
 
-    @property
-    def place(self) -> str:
-        return place_of(self.path, self.line)
-
 
 @value
-class FoundPlace:
-    """Something found at a line of the after side; line 0: the file as a whole."""
-
+class FoundPlace(Placed):
     path: str
     line: int
     what: str
     kind: str = ""
 
-    @property
-    def place(self) -> str:
-        return place_of(self.path, self.line)
-
 
 @value
-class LostCheck:
+class LostCheck(Placed):
     """A test that asks less than before: what it was, and what it is now."""
 
     kind: str
@@ -101,15 +99,6 @@ class LostCheck:
     line: int
     before: str
     after: str
-
-    @property
-    def place(self) -> str:
-        return place_of(self.path, self.line)
-
-
-def place_of(path: str, line: int) -> str:
-    """Line 0 is the file as a whole."""
-    return f"{path}:{line}" if line else path
 
 
 @value

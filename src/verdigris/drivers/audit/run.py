@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from verdigris import __version__
 from verdigris.core.errors import HarnessError, StorageError, TimedOut, UserError, VerdigrisError
@@ -23,21 +23,12 @@ from verdigris.drivers.audit.replay import Replayed, replay
 from verdigris.drivers.audit.report import AuditOutcome, AuditReport, UnitReport, parse_unit, render_unit
 from verdigris.drivers.audit.schedule import Judgement, judge_at_once, judge_in_turn
 from verdigris.drivers.audit.tree_runs.configuration import check_out
-from verdigris.drivers.audit.tree_runs.environment import (
-    PRESENT,
-    UV,
-    present_environment,
-    require_rooms,
-)
+from verdigris.drivers.audit.tree_runs.environment import PRESENT, UV, present_environment, require_rooms
 from verdigris.drivers.audit.tree_runs.folder import AuditFolder, KnownSuites, find_folder
-from verdigris.drivers.audit.tree_runs.suite import TestRuns, open_runs, plain_snapshot
+from verdigris.drivers.audit.tree_runs.suite import Builder, TestRuns, open_runs, plain_snapshot
 from verdigris.drivers.audit.units import Range, Selection, Unit, find_units
 from verdigris.storage.project import Project, open_log
 from verdigris.storage.repository import Repository, find_repository
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.suite import Builder
-
 
 _KIND = "units"
 TIMEOUT = 600.0
@@ -210,23 +201,11 @@ class Auditor:
     def _environment(self) -> str:
         return present_environment(self._plain) if self._asked.env == PRESENT else ""
 
-    def _check_out(self, unit: Unit) -> Unit:
-        worktree = plain_snapshot(self._plain)
-        before, after = (self._show(tree, worktree) for tree in (unit.before, unit.after))
-        return replace(unit, before=before, after=after)
-
     def _show(self, tree: str, worktree: str) -> str:
         """The tree after one change is the tree before the next, so it is made once."""
         if (tree, worktree) not in self._shown:
             self._shown[tree, worktree] = check_out(self._plain, tree, worktree)
         return self._shown[tree, worktree]
-
-    def _builder(self, unit: Unit) -> Builder | None:
-        if self._asked.env == PRESENT:
-            return None
-        from verdigris.drivers.audit.tree_runs.packages import build_environment
-
-        return lambda project: build_environment(project, self._folder, unit, self._asked.env)
 
     def keep(self, unit: Unit, judged: UnitReport) -> None:
         """Keeps an answer for later audits, unless the machine failed or lacked something."""
@@ -239,7 +218,9 @@ class Auditor:
         environment = ""
         shown, runs = unit, None
         try:
-            shown = self._check_out(unit)
+            worktree = plain_snapshot(self._plain)
+            before, after = (self._show(tree, worktree) for tree in (unit.before, unit.after))
+            shown = replace(unit, before=before, after=after)
             runs = self._open_runs(shown, whole=whole)
             replayed = replay(runs, shown, deep=self._asked.deep)
             environment = runs.environment
@@ -257,9 +238,12 @@ class Auditor:
 
     def _open_runs(self, shown: Unit, *, whole: bool) -> TestRuns:
         asked = self._asked
-        runs = open_runs(
-            self._plain, self._suites, shown.after, asked.timeout, asked.suite, build=self._builder(shown)
-        )
+        build: Builder | None = None
+        if asked.env != PRESENT:
+            from verdigris.drivers.audit.tree_runs.packages import build_environment
+
+            build = partial(build_environment, folder=self._folder, unit=shown, env=asked.env)
+        runs = open_runs(self._plain, self._suites, shown.after, asked.timeout, asked.suite, build=build)
         if not whole and not asked.whole:
             runs.allow_reuse()
         runs.tell = self._watcher.running
@@ -269,6 +253,10 @@ class Auditor:
 def _report_unit(unit: Unit, replayed: Replayed, environment: str, seconds: float) -> UnitReport:
     facts = replayed.facts
     outcome, why = judge_unit(facts)
+    passing: list[str] = []
+    if outcome is AuditOutcome.TEST_DRIVEN:  # only a corpus of them needs these ids, which make a report long
+        reds = {red.id for red in facts.reds}
+        passing += (sys.intern(native) for native in replayed.passing if native not in reds)
     return UnitReport(
         commit=unit.commit,
         before=unit.before,
@@ -285,11 +273,5 @@ def _report_unit(unit: Unit, replayed: Replayed, environment: str, seconds: floa
         environment=environment,
         seconds=seconds,
         paths=replayed.paths,
-        passing=_list_passing(replayed) if outcome is AuditOutcome.TEST_DRIVEN else (),
+        passing=tuple(passing),
     )
-
-
-def _list_passing(replayed: Replayed) -> tuple[str, ...]:
-    """Only a corpus of test-driven changes needs these ids, and they make a report long."""
-    reds = {red.id for red in replayed.facts.reds}
-    return tuple(sys.intern(native) for native in replayed.passing if native not in reds)

@@ -12,16 +12,14 @@ import multiprocessing
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from verdigris.core.value import replace, value
 from verdigris.drivers.audit.report import UnitReport, parse_unit, render_unit
+from verdigris.drivers.audit.tree_runs.suite import TestRuns
+from verdigris.drivers.audit.units import Unit
 
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.suite import TestRuns
-    from verdigris.drivers.audit.units import Unit
-
-    Judge = Callable[[int, Sequence[Unit]], Iterator[tuple[Unit, UnitReport]]]
+Judge = Callable[[int, Sequence[Unit]], Iterator[tuple[Unit, UnitReport]]]
 
 
 LONGEST = 25

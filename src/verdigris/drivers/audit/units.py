@@ -61,22 +61,17 @@ def find_units(repo: Repository, asked: Selection) -> Range:
     git = users_git(repo)
     base, head = _ends(git, asked.range)
     if asked.squash:
-        _refuse_filters(asked)
+        for option, given in (("--since", asked.since), ("--author", asked.author), ("--path", asked.paths)):
+            if given:
+                what = (
+                    f"`--squash` judges the whole range as one change, and `{option}` chooses commits of it."
+                )
+                raise UserError(what, hint="leave one of them out")
         units = _squash(git, base, head)
     else:
         units = tuple(_unit(git, commit, tree, asked) for commit, tree in _commits(git, base, head, asked))
     part, parts = asked.shard
     return Range(asked.range, base, head, units[part - 1 :: parts])
-
-
-def _refuse_filters(asked: Selection) -> None:
-    named = (("--since", asked.since), ("--author", asked.author), ("--path", asked.paths))
-    for option, given in named:
-        if given:
-            raise UserError(
-                f"`--squash` judges the whole range as one change, and `{option}` chooses commits of it.",
-                hint="leave one of them out",
-            )
 
 
 def _ends(git: Git, text: str) -> tuple[str, str]:
@@ -167,16 +162,13 @@ def _squash(git: Git, base: str, head: str) -> tuple[Unit, ...]:
 
 def _refuse_boundary(git: Git, commit: Commit) -> None:
     """A shallow clone shows its last commit as if it had no parent."""
-    if _is_shallow(git) and commit.id in _boundary(git):
+    boundary: list[str] = []
+    if _is_shallow(git):
+        with suppress(OSError):
+            place = _ask(git, "rev-parse", "--git-path", "shallow") or ""
+            boundary = (git.root / place).read_text("ascii").split()
+    if commit.id in boundary:
         raise UserError(f"the parent of {commit.id[:12]} is not in this shallow clone.", hint=_DEEPER)
-
-
-def _boundary(git: Git) -> frozenset[str]:
-    place = _ask(git, "rev-parse", "--git-path", "shallow") or ""
-    try:
-        return frozenset((git.root / place).read_text("ascii").split())
-    except OSError:
-        return frozenset()
 
 
 def _tree(git: Git, commit: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError, VerdigrisError
@@ -17,11 +16,14 @@ from verdigris.drivers.code.conversation import describe_law
 from verdigris.drivers.code.facts import describe_usage, read_changes
 from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.plan import describe_plan
+from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.session_file import Undone
 from verdigris.drivers.code.session_start import begin_refactor, work_on_task
 from verdigris.drivers.code.settings import Sweep, touched_files
 from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.workbench import CLIENT
+from verdigris.drivers.happenings import SessionEnded
+from verdigris.storage.project import Project
 from verdigris.storage.repository import head
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_back, restore
@@ -29,11 +31,6 @@ from verdigris.turns.completion import events_since
 from verdigris.turns.next_move import following_move
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.session import Session
-    from verdigris.drivers.happenings import SessionEnded
-    from verdigris.storage.project import Project
 
 QUIT = "/quit"
 
@@ -86,17 +83,14 @@ def run_command(session: Session, line: str) -> CommandAnswer:
     if name not in COMMANDS:
         return CommandAnswer((f"there is no {name}; there are {' '.join(COMMANDS)}",))
     try:
-        return COMMANDS[name][1](session, rest.strip())
+        answer = COMMANDS[name][1](session, rest.strip())
+        return CommandAnswer(answer.lines()) if isinstance(answer, Deny) else answer
     except VerdigrisError as error:
         return CommandAnswer(tuple(filter(None, (error.message, error.hint and f"next: {error.hint}"))))
 
 
 def _person(session: Session) -> Project:
     return replace(session.bench.project, actor=Actor(client=CLIENT))
-
-
-def _answer_denial(deny: Deny) -> CommandAnswer:
-    return CommandAnswer(deny.lines())
 
 
 def _plan(session: Session, _: str) -> CommandAnswer:
@@ -167,7 +161,7 @@ def _undo(session: Session, _: str) -> CommandAnswer:
     return CommandAnswer((line,), note=note)
 
 
-def _restore(session: Session, rest: str) -> CommandAnswer:
+def _restore(session: Session, rest: str) -> CommandAnswer | Deny:
     project = _person(session)
     if not rest:
         kept = [f"{laid.id}: {', '.join(laid.paths)}" for laid in project.state().aside.values()]
@@ -175,7 +169,7 @@ def _restore(session: Session, rest: str) -> CommandAnswer:
         return CommandAnswer((*(kept or ["nothing is set aside"]), *way))
     back = restore(project, rest)
     if isinstance(back, Deny):
-        return _answer_denial(back)
+        return back
     line = f"brought back: {', '.join(back)}"
     return CommandAnswer((line,), note=f"The person has {line}.")
 
@@ -195,16 +189,16 @@ def _read_sweep(words: list[str]) -> Sweep:
     return Sweep(tuple(globs), int(number[0]))
 
 
-def _refactor(session: Session, rest: str) -> CommandAnswer:
+def _refactor(session: Session, rest: str) -> CommandAnswer | Deny:
     """Begins a refactor, with `--uncovered` or as a sweep; if one is open, ends it."""
     project = _person(session)
     if project.state().phase is Phase.REFACTOR:
         if (no := session.bench.judge_sweep()) is not None:
-            return _answer_denial(no)
+            return no
         touched = len(touched_files(project))
         ended = refactor.end(project)
         if isinstance(ended, Deny):
-            return _answer_denial(ended)
+            return ended
         count = [] if session.bench.sweep is None else [f"the sweep touched {touched} files"]
         return CommandAnswer((*count, ended.footer), note=ended.footer)
     try:
@@ -222,30 +216,26 @@ def _refactor(session: Session, rest: str) -> CommandAnswer:
     return CommandAnswer((following,), note="The person has opened a refactor.")
 
 
-def _test_bug(session: Session, rest: str) -> CommandAnswer:
+def _test_bug(session: Session, rest: str) -> CommandAnswer | Deny:
     place, _, why = rest.partition(" ")
     if not why:
         raise UserError("/test-bug needs a place and a reason.", hint="/test-bug tests/test_x.py:12 WHY")
     project = _person(session)
     reported = report_bug(project, [place], why, cwd=project.root)
     if isinstance(reported, Deny):
-        return _answer_denial(reported)
+        return reported
     line = f"{reported.bug}: {', '.join(reported.places)}: {why}"
     return CommandAnswer((line,), note=f"The person reports a wrong test, {line}. Revise it.")
 
 
-def _off(session: Session, rest: str) -> CommandAnswer:
+def _off(session: Session, rest: str) -> CommandAnswer | Deny:
     if not rest:
         raise UserError("/off needs a reason, which is recorded.", hint="/off WHY")
-    no = switch_off(_person(session), rest)
-    return (
-        _answer_denial(no) if no is not None else CommandAnswer((f"the law is off: {rest}; /on ends that",))
-    )
+    return switch_off(_person(session), rest) or CommandAnswer((f"the law is off: {rest}; /on ends that",))
 
 
-def _on(session: Session, _: str) -> CommandAnswer:
-    no = switch_on(_person(session))
-    return _answer_denial(no) if no is not None else CommandAnswer(("the law is on",))
+def _on(session: Session, _: str) -> CommandAnswer | Deny:
+    return switch_on(_person(session)) or CommandAnswer(("the law is on",))
 
 
 def _compact(session: Session, _: str) -> CommandAnswer:
@@ -288,7 +278,7 @@ def _quit(session: Session, _: str) -> CommandAnswer:
     return CommandAnswer((*_cost(session, "").lines, *open_, kept), ends=True)
 
 
-COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {
+COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer | Deny]]] = {
     "/plan": ("the steps, each with its colour", _plan),
     "/status": ("phase, reds, claims and the next move", _status),
     "/diff": ("what the open turn, or else the last one, changed", _diff),

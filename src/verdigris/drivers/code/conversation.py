@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import FIRST_MOVE
 from verdigris.core.report import RunEnd
 from verdigris.core.state import Phase, WorktreeState
@@ -21,13 +21,8 @@ from verdigris.models.protocol import Ask, Message, ModelReply, ToolSpec
 from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
 from verdigris.models.tool_calls import sendable_calls
-
-if TYPE_CHECKING:
-    from verdigris.core.actions import Deny
-    from verdigris.languages.stubs import Stub
-    from verdigris.turns.settle import Settlement
-    from verdigris.turns.test import Tested
-
+from verdigris.turns.settle import Settlement
+from verdigris.turns.test import Tested
 
 KEPT_TOKENS = 8_000
 """How much of the newest messages a compaction keeps."""
@@ -165,7 +160,9 @@ def describe_run(
         report = replace(report, errors=errors)
         parts.append(hindrance.line if hindrance.blocks else f"{hindrance.line}: {hindrance.cure}")
     parts += [feedback.describe_failures(tested.tests, report, withheld=frozenset(withheld), quote=quote)]
-    parts += _describe_stubs(stub for stubs in tested.stubs.values() for stub in stubs)
+    if stubs := [stub for of_file in tested.stubs.values() for stub in of_file]:
+        parts.append("The test needs names that source does not have. These stubs may be written:")
+        parts += [f"{one.path}{' (new)' if one.new else ''}:\n{one.text.rstrip()}" for one in stubs]
     parts += [f"perhaps the run lacks something that a person can set: {need.why}" for need in tested.needs]
     if tested.characterized:
         parts.append(f"recorded: {len(tested.characterized)} passing at once (characterization tests)")
@@ -177,29 +174,18 @@ def describe_run(
     return "\n".join([*filter(None, parts), f"next: {following}"])
 
 
-def _describe_stubs(stubs: Iterable[Stub]) -> list[str]:
-    texts = [f"{stub.path}{' (new)' if stub.new else ''}:\n{stub.text.rstrip()}" for stub in stubs]
-    return ["The test needs names that source does not have. These stubs may be written:", *texts] * bool(
-        texts
-    )
-
-
 def describe_footer(judged: Settlement) -> str:
     """Leaves out the move that always follows an acceptance: the system text names it."""
     footer = judged.footer.removesuffix(f"; next: {FIRST_MOVE}") if judged.verdict.accepted else judged.footer
     return in_tools(footer)
 
 
-def _without_edits(judged: Settlement) -> str:
-    """The footer without the edited paths, which the model knows."""
-    footer = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
-    return describe_footer(replace(judged, footer=footer))
-
-
 def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: feedback.Quote) -> str:
     """The footer alone if it is accepted; else the reasons and a short footer."""
     if judged.verdict.accepted:
-        return _without_edits(judged)
+        # The model knows which paths it edited.
+        footer = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
+        return describe_footer(replace(judged, footer=footer))
     closing = f"{JUDGED_BEFORE[:1].upper()}{JUDGED_BEFORE[1:]}." if judged.known else _STAY
     footer = f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
     if judged.aside is not None:

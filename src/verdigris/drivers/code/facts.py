@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from verdigris.core.events import Accepted, Event, RefactorEnded, Repair, Settled
 from verdigris.core.value import value
 from verdigris.drivers.code.plan import Colour, colour_of
+from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.tools.law import events_of
 from verdigris.models.protocol import Usage
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.session import Session
 
 MOST_LINES = 200
 """The most lines of a diff."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from verdigris.core.events import Accepted, RefactorEnded, Settled
 from verdigris.core.policy.done import judge_end
 from verdigris.core.value import value
+from verdigris.drivers.code.session_file import SessionRecord
 from verdigris.drivers.code.tools.law import events_of
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.session_file import SessionRecord
-    from verdigris.gates.calls import Reply
-    from verdigris.storage.project import Project
+from verdigris.gates.calls import Reply
+from verdigris.storage.project import Project
 
 
 class End(StrEnum):

@@ -54,17 +54,12 @@ def read_plan(steps: Sequence[Mapping[str, Any]]) -> Plan | BadPlan:
         return BadPlan("A plan has at least one step.")
     if len(steps) > _MOST:
         return BadPlan(f"A plan has at most {_MOST} steps: make them larger, or plan the beginning only.")
-    plan = tuple(_read_step(step) for step in steps)
+    names = ("title", "test_id", "test_file_path")
+    texts = ([str(step.get(name) or "").strip() for name in names] for step in steps)
+    plan = tuple(PlanStep(title, test_id, path) for title, test_id, path in texts)
     if any(not step.title for step in plan):
         return BadPlan("Each step needs a title.")
     return Plan(plan)
-
-
-def _read_step(step: Mapping[str, Any]) -> PlanStep:
-    title, test_id, path = (
-        str(step.get(key) or "").strip() for key in ("title", "test_id", "test_file_path")
-    )
-    return PlanStep(title, test_id, path)
 
 
 def lint_plan(plan: Plan, *, greenfield: bool = False) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, UserError
 from verdigris.core.state import Phase
@@ -25,13 +24,11 @@ from verdigris.drivers.code.conversation import (
 )
 from verdigris.drivers.code.outcome import Account, End, SessionResult, conclude, read_account
 from verdigris.drivers.code.plan import describe_plan, open_steps
+from verdigris.drivers.code.session_file import SessionFile
+from verdigris.drivers.code.settings import CodeSettings
 from verdigris.drivers.code.tools.dispatch import EDITING, Dispatcher
-from verdigris.drivers.code.tools.law import (
-    count_repairs,
-    last_event,
-    refactor_end,
-    settle_turn,
-)
+from verdigris.drivers.code.tools.law import count_repairs, last_event, refactor_end, settle_turn
+from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench
 from verdigris.drivers.happenings import (
     CallBegan,
     CallMade,
@@ -40,18 +37,13 @@ from verdigris.drivers.happenings import (
     PlanShown,
     ToolCalled,
     TurnJudged,
+    Watcher,
 )
-from verdigris.gates.calls import HookCall, Moment, Reply
+from verdigris.gates.calls import HookCall, Moment
 from verdigris.gates.stops import has_restructured, stop
 from verdigris.models.protocol import Message, Model, ModelReply, ToolCall, ToolSpec
 from verdigris.models.tool_calls import arguments_of, cancel_calls
 from verdigris.turns.next_move import following_move
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.session_file import SessionFile
-    from verdigris.drivers.code.settings import CodeSettings
-    from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench
-    from verdigris.drivers.happenings import Watcher
 
 ROLE = "agent"
 STOPS = 4
@@ -302,17 +294,14 @@ class Session:
         sends_back = reply.kind == "send-back" or (project.state().claims and not asks_person)
         if reply.open and sends_back and reply.open != self.open_told and self.stops < STOPS:
             self.stops, self.open_told = self.stops + 1, reply.open
-            return in_tools(reply.text or self._describe_open(reply)), None
+            if reply.text:
+                return in_tools(reply.text), None
+            move = following_move(project, project.state(), session=self.file.name)
+            return in_tools("\n".join(("You are not done:", *reply.open, f"next: {move}"))), None
         if not reply.open and (note := self._tell_open_steps() or self._tell_failed_edit()):
             return note, None
-        return in_tools(reply.note), self._end(summary, reply)
-
-    def _describe_open(self, reply: Reply) -> str:
-        move = following_move(self.bench.project, self.bench.project.state(), session=self.file.name)
-        return "\n".join(("You are not done:", *reply.open, f"next: {move}"))
-
-    def _end(self, summary: str, reply: Reply) -> SessionResult:
-        return conclude(summary, reply, self.account(), tried=self.tried, failed=bool(self.failed_edit))
+        failed = bool(self.failed_edit)
+        return in_tools(reply.note), conclude(summary, reply, self.account(), tried=self.tried, failed=failed)
 
     def account(self) -> Account:
         return read_account(self.bench.project, self.file.record)

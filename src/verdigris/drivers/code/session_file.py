@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from verdigris.core.errors import UserError
 from verdigris.core.records import from_json, to_json
@@ -20,11 +20,9 @@ from verdigris.drivers.code.conversation import Conversation
 from verdigris.drivers.code.plan import Plan
 from verdigris.drivers.code.settings import Sweep
 from verdigris.models.protocol import Message, Usage
+from verdigris.models.providers import Scrubber
 from verdigris.storage.durable_files import append_line, read_lines
-
-if TYPE_CHECKING:
-    from verdigris.models.providers import Scrubber
-    from verdigris.storage.repository import Repository
+from verdigris.storage.repository import Repository
 
 HEADER = {"session": "verdigris", "schema": 1}
 FOLDER, CURRENT = "sessions", "current"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.agents import INSTRUCTIONS
@@ -36,7 +35,16 @@ from verdigris.drivers.code.tools.dispatch import SYSTEM, Dispatcher, is_patchin
 from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.workbench import CLIENT, Jobs, Workbench, jobs_folder
 from verdigris.drivers.edits import describe_tools
-from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
+from verdigris.drivers.happenings import (
+    Delayed,
+    ModelWrote,
+    Noted,
+    SessionBegan,
+    SessionEnded,
+    Watcher,
+    scrub_events,
+)
+from verdigris.models.protocol import Model
 from verdigris.models.role_models import RoleModels
 from verdigris.models.roles.context import as_text
 from verdigris.setup.doctor_checks import DoctorFinding
@@ -47,10 +55,6 @@ from verdigris.turns import refactor
 from verdigris.turns.baseline import known_baseline
 from verdigris.turns.completion import begin_session as start_session
 from verdigris.turns.next_move import following_move
-
-if TYPE_CHECKING:
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.models.protocol import Model
 
 _OFFER = (
     "there are no tests here: the model is told to write tests of the present behaviour before it changes "
@@ -87,7 +91,11 @@ def open_session(
     settings = load_code(project.root)
     _require_law(project)
     limits = options.limits
-    _require_prices(limits, settings)
+    if limits.money and AGENT not in settings.prices:
+        raise UserError(
+            "--max-cost needs prices, and tdd.yaml has none.",
+            hint="llm: {prices: {input: …, cached: …, output: …}}, of a million tokens",
+        )
     if options.resume is not None:
         name = find_session(project.repo, options.resume)
         project = replace(project, actor=Actor("agent", name, CLIENT))
@@ -120,14 +128,6 @@ def open_session(
 
         session.open_model = open_model
         yield session
-
-
-def _require_prices(limits: Limits, settings: CodeSettings) -> None:
-    if limits.money and AGENT not in settings.prices:
-        raise UserError(
-            "--max-cost needs prices, and tdd.yaml has none.",
-            hint="llm: {prices: {input: …, cached: …, output: …}}, of a million tokens",
-        )
 
 
 def _require_law(project: Project) -> None:

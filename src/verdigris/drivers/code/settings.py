@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from verdigris.core.actions import Deny
 from verdigris.core.paths import compile_glob
@@ -15,10 +15,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import DriverSection
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 AGENT = "agent"
 """The only role."""

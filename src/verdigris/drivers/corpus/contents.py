@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
 from verdigris.core.paths import Change, Classes, PathClass, classify
@@ -20,17 +19,14 @@ from verdigris.core.records import Actor
 from verdigris.core.settings import Settings
 from verdigris.core.value import value
 from verdigris.drivers.audit.tree_runs.folder import AuditFolder
+from verdigris.drivers.corpus.session_source import Trajectory
 from verdigris.drivers.corpus.triple import CommitPatches, LeftOut, Triple
 from verdigris.storage.git import users_git
 from verdigris.storage.project import Project, open_log
+from verdigris.storage.repository import Repository
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
 from verdigris.storage.snapshots.trees import Trees
 from verdigris.storage.snapshots.workspace import open_store
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.session_source import Trajectory
-    from verdigris.storage.repository import Repository
-
 
 _PATCH = ("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv")
 _PATHS = 400

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris import __version__
 from verdigris.core.errors import StorageError, UserError
@@ -19,10 +18,8 @@ from verdigris.drivers.corpus.formats import FORMATS
 from verdigris.drivers.corpus.secret_scrubber import ScrubbedSecret, SecretScrubber, scrub_corpus
 from verdigris.drivers.corpus.session_source import Sessions
 from verdigris.drivers.corpus.sources import read_audit, read_log
+from verdigris.drivers.corpus.triple import LeftOut, Triple
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.triple import LeftOut, Triple
 
 SCHEMA = "verdigris.corpus/1"
 MANIFEST = "corpus.json"

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import HarnessError, StorageError, ToolMissing, UserError, VerdigrisError
 from verdigris.core.report import Status, TestReport
@@ -17,10 +16,8 @@ from verdigris.drivers.audit.tree_runs.suite import TestRuns, open_runs
 from verdigris.drivers.corpus.contents import TreeObjects, open_objects
 from verdigris.drivers.corpus.export import MANIFEST, SCHEMA
 from verdigris.drivers.corpus.formats import FORMATS
+from verdigris.drivers.corpus.triple import Triple
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.triple import Triple
 
 TIMEOUT = 600.0
 _READABLE = "an export of triples, swebench or parquet"

@@ -7,16 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import replace, value
 from verdigris.drivers.corpus.contents import CorpusContents, temporary_folder
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.session_source import Spoken, Trajectory
-    from verdigris.drivers.corpus.triple import Triple
-    from verdigris.models.protocol import Message
+from verdigris.drivers.corpus.session_source import Trajectory
+from verdigris.drivers.corpus.triple import Triple
+from verdigris.models.protocol import Message
 
 _UNUSED = frozenset({"Hex High Entropy String", "Public IP (ipv4)"})
 """Quoted hashes are what tests of hashes expect, and a public address is public."""
@@ -234,12 +231,9 @@ def _map_trajectory(
         calls = tuple(replace(call, arguments=change(place, call.arguments)) for call in message.calls)
         return replace(message, content=change(place, message.content), calls=calls)
 
-    def scrub_spoken(spoken: Spoken) -> Spoken:
-        return replace(spoken, message=scrub_message(spoken.message))
-
     return replace(
         trajectory,
         prefix=tuple(map(scrub_message, trajectory.prefix)),
-        spoken=tuple(map(scrub_spoken, trajectory.spoken)),
+        spoken=tuple(replace(one, message=scrub_message(one.message)) for one in trajectory.spoken),
         triples=tuple(by_id[t.id] for t in trajectory.triples),
     )

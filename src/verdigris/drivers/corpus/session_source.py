@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import UserError
+from verdigris.core.records import Record
+from verdigris.core.state import WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.drivers.code.session_file import (
     FOLDER,
@@ -20,19 +21,15 @@ from verdigris.drivers.code.session_file import (
     ModelChosen,
     Opened,
     Said,
+    SessionEntry,
     Tasked,
     read_entries,
 )
 from verdigris.drivers.code.tools.dispatch import tools_for
 from verdigris.drivers.corpus.triple import Author, LeftOut, Triple
+from verdigris.models.protocol import Message, ToolSpec, Usage
 from verdigris.storage.durable_files import TDD_FOLDER
-
-if TYPE_CHECKING:
-    from verdigris.core.records import Record
-    from verdigris.core.state import WorktreeState
-    from verdigris.drivers.code.session_file import SessionEntry
-    from verdigris.models.protocol import Message, ToolSpec, Usage
-    from verdigris.storage.repository import Repository
+from verdigris.storage.repository import Repository
 
 CLIENT = "code"
 
@@ -104,7 +101,10 @@ def tell_story(name: str, entries: Iterable[SessionEntry]) -> SessionStory:
             case Counted():
                 counted = entry.usage
             case Said():
-                spoken = tuple(_speak(entry.messages, counted, speaker))
+                spoken = tuple(
+                    Spoken(said, usage=counted, model=speaker) if said.role == "assistant" else Spoken(said)
+                    for said in entry.messages
+                )
                 *done, last = story.parts
                 story, counted = replace(story, parts=(*done, (*last, *spoken))), None
             case Compacted():
@@ -115,11 +115,6 @@ def tell_story(name: str, entries: Iterable[SessionEntry]) -> SessionStory:
             case _:
                 pass
     return story
-
-
-def _speak(messages: Iterable[Message], usage: Usage | None, model: str) -> Iterator[Spoken]:
-    for message in messages:
-        yield Spoken(message, usage=usage, model=model) if message.role == "assistant" else Spoken(message)
 
 
 class Sessions:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError, UserError, VerdigrisError
 from verdigris.core.events import Accepted, OracleFrozen, Settled, SuiteRun, TestRun, decode
@@ -24,7 +23,15 @@ from verdigris.core.value import replace, value
 from verdigris.drivers.audit.red_runs import lay_tests
 from verdigris.drivers.audit.report import AuditOutcome, AuditReport, RedTest, UnitReport, read_report
 from verdigris.drivers.audit.tree_runs.configuration import UnitConfiguration, configure
-from verdigris.drivers.corpus.contents import ORACLE, CorpusContents, NoTripleMade, patches_against
+from verdigris.drivers.corpus.contents import (
+    ORACLE,
+    CorpusContents,
+    NoTripleMade,
+    RepositoryName,
+    TreeObjects,
+    patches_against,
+)
+from verdigris.drivers.corpus.session_source import Sessions
 from verdigris.drivers.corpus.triple import (
     Author,
     LeftOut,
@@ -39,12 +46,7 @@ from verdigris.execution.test_selection import stack_of
 from verdigris.languages.registry import holds_tests
 from verdigris.storage.log.files import LOG
 from verdigris.storage.project import open_log
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.contents import RepositoryName, TreeObjects
-    from verdigris.drivers.corpus.session_source import Sessions
-    from verdigris.storage.repository import Repository
-
+from verdigris.storage.repository import Repository
 
 _NOT_LIVE = "not shown to be live: "
 _NOT_TRIED = "liveness not tried"
@@ -219,7 +221,7 @@ def _triple_of_unit(
             raise NoTripleMade(f"this repository has not the tree {tree}, or not all of it")
     configuration = configure(objects.folder, objects.project.workspace, objects.project.root, unit.after)
     valid = [red for red in unit.reds if red.valid]
-    reds = tuple(map(_proof_of_red, valid))
+    reds = tuple(RedProof(red.id, red.why, red.place, red.message) for red in valid)
     red_tree = _red_tree(objects, configuration, unit, valid)
     natives = [red.native for red in reds]
     commit = report.base if report.squash else next(iter(unit.commit.parents), "")
@@ -243,7 +245,7 @@ def _triple_of_unit(
         if commit
         else None,
         verdict=str(unit.outcome),
-        liveness=_unit_liveness(report, unit),
+        liveness="not-tried" if not report.settings.get("deep") else "partly" if unit.notes else "live",
         weakening=tuple(f"{lost.path}:{lost.line}: {lost.kind}" for lost in unit.weakened),
         concerns=tuple(f"{c.path}:{c.line}: {c.kind}: {c.what}" for c in unit.concerns),
         environment=unit.environment,
@@ -272,13 +274,3 @@ def _red_tree(
     if stubbed is None:
         raise StorageError(f"the stubs of {unit.commit.id} do not apply", hint="audit it anew: `--fresh`")
     return stubbed
-
-
-def _proof_of_red(red: RedTest) -> RedProof:
-    return RedProof(red.id, red.why, f"{red.path}:{red.line}" if red.path else "", red.message)
-
-
-def _unit_liveness(report: AuditReport, unit: UnitReport) -> str:
-    if not report.settings.get("deep"):
-        return "not-tried"
-    return "partly" if unit.notes else "live"

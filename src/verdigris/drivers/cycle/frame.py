@@ -232,11 +232,8 @@ def commit_stage(
     known = _PERSON.fullmatch(git(project.root, "var", "GIT_AUTHOR_IDENT").out.strip())
     made = commit(project, intent, CommitIdentity(known[1], known[2]) if known else author_of(settings))
     if isinstance(made, CommitRefused):
-        hint = (
-            "mend what the hook objects to, then call it again"
-            if made.by_content
-            else "repair it, then again"
-        )
+        repair = "repair it, then again"
+        hint = "mend what the hook objects to, then call it again" if made.by_content else repair
         raise UserError(f"the stage's commit was refused: {made.why}\n{made.output}".rstrip(), hint=hint)
     return made
 

@@ -13,7 +13,7 @@ from verdigris.core.state import Cycle
 from verdigris.core.value import value
 from verdigris.drivers.cycle.frame import identity_of
 from verdigris.drivers.specs.markdown import MarkdownPage, list_items, read_page
-from verdigris.drivers.specs.spec_lint import SpecFault
+from verdigris.drivers.specs.spec_lint import SpecFault, error
 
 EXAMPLE = """\
 ## SCENARIO-ID
@@ -45,18 +45,18 @@ class PlannedScenario:
 def read_plan(text: str) -> tuple[PlannedScenario, ...]:
     """Reads one for each heading that is an id with `#`, in the order of the text."""
     page = read_page(text)
-    heads = [n for n, line in enumerate(page.lines) if line.heading]
+    heads = [n for n, line in enumerate(page.lines) if line.level]
     found = []
     for at in heads:
-        heading = page.lines[at].heading
-        if heading is None or "#" not in heading.text:
+        heading = page.lines[at]
+        if "#" not in heading.title:
             continue
         end = next((n for n in heads if n > at), len(page.lines))
         kinds = [_ITEM.match(item.text) for item in list_items(page.lines[at + 1 : end])]
         words = [kind[1].casefold() for kind in kinds if kind]
         edges = sum(word.startswith("edge") for word in words)
-        number = page.lines[at].number
-        found.append(PlannedScenario(heading.text.strip("` "), number, len(words) - edges, edges))
+        name = heading.title.strip("` ")
+        found.append(PlannedScenario(name, heading.number, len(words) - edges, edges))
     return tuple(found)
 
 
@@ -71,28 +71,26 @@ def _lint_scenarios(planned: Sequence[PlannedScenario], scenarios: Sequence[str]
     known = {one.id for one in planned}
     for missing in (one for one in scenarios if one not in known):
         fix = f"add:\n{EXAMPLE.replace('SCENARIO-ID', missing)}"
-        yield SpecFault("error", 1, f"the plan says nothing about {missing}", fix)
+        yield error(1, f"the plan says nothing about {missing}", fix)
     for one in planned:
         if one.id not in scenarios:
-            yield SpecFault(
-                "error", one.line, f"the spec has no scenario {one.id}", "`tdd spec show` lists the ids"
-            )
+            yield error(one.line, f"the spec has no scenario {one.id}", "`tdd spec show` lists the ids")
             continue
         if not one.asserts:
-            yield SpecFault("error", one.line, f"{one.id}: nothing to assert", "add an item `- assert: …`")
+            yield error(one.line, f"{one.id}: nothing to assert", "add an item `- assert: …`")
         if not one.edges:
-            yield SpecFault("error", one.line, f"{one.id}: no edge case", "add an item `- edge: …`")
+            yield error(one.line, f"{one.id}: no edge case", "add an item `- edge: …`")
 
 
 def _lint_source(text: str, page: MarkdownPage) -> Iterator[SpecFault]:
     plain = "say in words what is observed; the test author chooses the language"
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if _FENCE.match(line):
-            yield SpecFault("error", number, "a block of code in the plan", plain)
+            yield error(number, "a block of code in the plan", plain)
             break
     for one in page.lines:
         if _SOURCE.search(one.text[:_LOOKED_AT]):
-            yield SpecFault("error", one.number, "this looks like source", plain)
+            yield error(one.number, "this looks like source", plain)
 
 
 FOLDER = ".tdd/evidence"

@@ -78,7 +78,7 @@ class CycleRun:
         if cycle.stopped:
             return RunEnd(STOPPED, cycle.stopped, f"{next_step(cycle)}; then `tdd cycle run` goes on")
         if denial := deny_misplaced(self._project, cycle):
-            return _as_refused(denial)
+            return _end_if_refused(denial)
         step = step_of(self._project, cycle)
         role = ROLE_OF[cycle.stage]
         project = self._open.project_for(role, cycle, step)
@@ -98,7 +98,7 @@ class CycleRun:
         if cycle.stage is Stage.GREEN and project.state().turn is None:
             opened = resume(project, "")
             if isinstance(opened, Deny):
-                return _as_refused(opened)
+                return _end_if_refused(opened)
         if human:
             following = next_step(cycle, turn=self._project.state().turn is not None)
             return RunEnd(WAITING, f"the {role} is a person", f"{following}; then `tdd cycle run` goes on")
@@ -144,7 +144,7 @@ class CycleRun:
         `cycle`: as the stage began.
         """
         if isinstance(done, Deny):
-            return _as_refused(done)
+            return _end_if_refused(done)
         self._steps += 1
         project, after = self._project, done.cycle
         made = after.commits.get(cycle.stage, "") if after is not None else ""
@@ -187,12 +187,8 @@ class CycleRun:
         )
 
 
-def _as_refused(denial: Deny) -> RunEnd:
-    return RunEnd(REFUSED, denial.reason, denial.next)
-
-
 def _end_if_refused(done: CycleStep | Deny) -> RunEnd | None:
-    return _as_refused(done) if isinstance(done, Deny) else None
+    return RunEnd(REFUSED, done.reason, done.next) if isinstance(done, Deny) else None
 
 
 def _verdict_in(done: CycleStep) -> str:

@@ -74,7 +74,7 @@ def open_run(project: Project, watch: Watcher, *, record: Path | None = None) ->
     alone = hold_alone(project.repo.lock("cycle"), busy, "let it end, or stop it with Ctrl-C there")
     optional = (VALIDATOR.name,)
     with open_roles(CYCLE, settings, project.root, watch, record=record, optional=optional) as run, alone:
-        yield OpenRun(run.role_models, run.keeper, run.meter, run.watch, project, settings)
+        yield OpenRun(**vars(run), project=project, settings=settings)
 
 
 def set_back(project: Project, cycle: Cycle, why: str) -> None:

@@ -22,7 +22,7 @@ from verdigris.core.policy.next_move import give_up_losses
 from verdigris.core.state import ABORTED, PASS, Cycle, Stage
 from verdigris.core.turn_events import next_aside
 from verdigris.drivers.cycle.completion import complete
-from verdigris.drivers.cycle.entry import decide_entry, gather_entry
+from verdigris.drivers.cycle.entry import decide_entry
 from verdigris.drivers.cycle.frame import (
     CycleStep,
     back_to_red,
@@ -57,18 +57,15 @@ def start(
     project: Project, spelling: str, *, cwd: Path, progress: Progress | None = None
 ) -> CycleStep | Deny:
     with operation(project) as state:
-        facts = gather_entry(project, spelling, cwd=cwd)
-        denial = decide_entry(state, facts)
-    if denial is not None:
-        return refuse(project, denial, "cycle start")
-    spec = facts.spec
-    assert spec is not None  # noqa: S101 - decided above
+        entry = decide_entry(project, state, spelling, cwd=cwd)
+    if isinstance(entry, Deny):
+        return refuse(project, entry, "cycle start")
+    spec = entry.spec
     suite = _run_suite(project, progress)
     settings = load_cycle(project.root)
     prepare_folder(project.root)
-    (project.root / settings.plans).mkdir(
-        parents=True, exist_ok=True
-    )  # a shell's redirection makes no folder
+    # A shell's redirection makes no folder.
+    (project.root / settings.plans).mkdir(parents=True, exist_ok=True)
     event = record_move(
         project,
         CycleStarted,
@@ -78,8 +75,8 @@ def start(
         spec_hash=spec.digest,
         plan=f"{settings.plans}/{slug(spec.id)}.md",
         tree=project.workspace.snapshot(),
-        commit=facts.commit or "",
-        on=facts.branch or "",
+        commit=entry.commit,
+        on=entry.branch,
         suite=suite,
     )
     scenarios = count_of(len(spec.scenarios), "scenario")
@@ -150,7 +147,8 @@ def _end_plan(project: Project, cycle: Cycle) -> CycleStep | Deny:
 
 
 def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> CycleStep | Deny:
-    seen = observe_reds(project, cycle, spec_of(project, cycle), progress)
+    spec = spec_of(project, cycle)
+    seen = observe_reds(project, cycle, spec, progress)
     if isinstance(seen, Deny):
         return seen
     with operation(project) as state:
@@ -162,16 +160,16 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
         # Else the freeze's claim would be refused later, when nobody may write tests any more.
         way = give_up_losses(losses, then="tdd cycle advance")
         return Deny("weakened", "\n  ".join(("The suite lost something:", *losses)), way)
-    faults = (*seen.changed, *map(str, seen.coverage.faults))
+    faults = (*seen.changed, *map(str, seen.faults))
     if faults:
         more = "".join(f"\n  {fault}" for fault in faults[1:20])
         return Deny("cycle-red", f"{faults[0]}{more}", "mend that, then `tdd cycle advance`")
     changed = [c.path for c in project.workspace.changes(cycle.tree, seen.tree) if is_test(project, c.path)]
     workers = workers_since(project, cycle, lambda path: is_test(project, path), changed)
     record_move(project, CycleAdvanced, cycle.id, stage=Stage.VALIDATE, tree=seen.tree, workers=workers)
-    asked = len(seen.spec.scenarios)
+    asked = len(spec.scenarios)
     scenarios = f"all {asked} scenarios" if asked > 1 else "the one scenario"
-    tests = count_of(len(seen.coverage.test_ids), "test")
+    tests = count_of(len(seen.test_ids), "test")
     return report_step(project, f"{tests} red by assertion, for {scenarios}; stage validate")
 
 

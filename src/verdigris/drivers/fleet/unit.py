@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
 from verdigris.drivers.answer_keys import answer_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SCHEMA = "verdigris.fleet/1"
 _FIELDS = {"audit": ("commit",), "machine": (), "replay": ("corpus", "id")}

@@ -174,9 +174,8 @@ def why_lowered(project: Project, start: str) -> str | None:
     before = _measure_coverage(project, start, now)
     if before is None or after.idle <= before.idle or after.share >= before.share:
         return None
-    where = ", ".join(place for place in after.places if place not in before.places) or ", ".join(
-        after.places
-    )
+    new = [place for place in after.places if place not in before.places]
+    where = ", ".join(new or after.places)
     return (
         f"the tests run {after.share:.1%} of the source, and ran {before.share:.1%} before:"
         f" {after.idle} statements are not run, {before.idle} were not ({where})"

@@ -106,22 +106,20 @@ def _judge_red(project: Project, rules: StepRules, start: str, seen: Seen) -> Ju
             f"{idle[0].test_id} fails, but runs nothing of the source: no implementation could make it pass."
             " Call the code that is asked for"
         )
-    # A test that passed before, or is new, neither passes nor is one of the reds.
-    others = [run for run in tested.tests if run.status is not Status.PASS and run not in reds]
-    spoilt = [
-        run
-        for run in others
-        if run.native_id in passing
-        or (run.status is not Status.SKIP and split_id(run.native_id).path in changed)
-    ]
+    spoilt = [run for run in tested.tests if run not in reds and _is_spoilt(run, passing, changed)]
     errors = tested.report.errors if tested.report else ()
     if spoilt or errors:
         said = feedback.describe_spoilt(spoilt, tested.report)
-        what = [f"{run.test_id}: {run.failure or run.status}" for run in spoilt] or [
-            f"{error.path}: {error.kind}" for error in errors
-        ]
+        what = [f"{run.test_id}: {run.failure or run.status}" for run in spoilt]
+        what += [f"{error.path}: {error.kind}" for error in errors]
         return Bad(said, (f"besides the new red something else does not pass: {what[0]}",), _tail(tested))
     return _gather_verified(project, tested, reds)
+
+
+def _is_spoilt(run: TestRun, passing: Collection[str], changed: Collection[str]) -> bool:
+    """Whether a test that passed before, or is new, does not pass."""
+    is_new = run.status is not Status.SKIP and split_id(run.native_id).path in changed
+    return run.status is not Status.PASS and (is_new or run.native_id in passing)
 
 
 def _too_many(

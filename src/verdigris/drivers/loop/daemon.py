@@ -131,11 +131,10 @@ class Daemon:
         most = (limits.rounds or 1) if one.program.schedule.hours else 1
         try:
             ended = self.play(one.name, replace(limits, rounds=most))
-        except (VerdigrisError, OSError) as error:
-            self._fall_back(one.name, str(error))
-            return
         except Exception as error:  # noqa: BLE001 - a fault of ours in one program must not end the others
-            self._fall_back(one.name, f"this is a bug in Verdigris: {type(error).__name__}: {error}")
+            is_ours = not isinstance(error, VerdigrisError | OSError)
+            bug = f"this is a bug in Verdigris: {type(error).__name__}: " if is_ours else ""
+            self._fall_back(one.name, f"{bug}{error}")
             return
         self._runs += 1
         if ended.steps:

@@ -40,6 +40,11 @@ _REACHES = frozenset({"patches", "exits", "frames", "shadows", "detects-runner",
 """Concerns about source that tampers with the process that runs it. A ratchet, where only the number counts,
 refuses all of them."""
 _SECONDS = 60
+_UNQUOTED: dict[str, str] = {
+    "rejected": "the evaluator rejects it",
+    "unreadable": "no single metric was printed",
+    "tampered": "no single metric was printed",
+}
 
 
 def measure(project: Project, tree: str, base: str, program: Program) -> Measurement | EvaluationFailed:
@@ -62,23 +67,14 @@ def measure(project: Project, tree: str, base: str, program: Program) -> Measure
     unhidden = replace(project, settings=replace(project.settings, bounds=seeing))
     held = _measure_by(unhidden, wanted, rules.held_out_command, program)
     if isinstance(held, EvaluationFailed):
-        return replace(held, why=f"on held-out inputs: {_without_quotes(held)}", output="")
+        # Not the words of a held-out evaluation: they may quote an input.
+        why = _UNQUOTED.get(held.kind, held.why)
+        return replace(held, why=f"on held-out inputs: {why}", output="")
     return replace(
         found,
         held_out=held.metric,
         failing=max(found.failing or 0, held.failing or 0) if held.failing else found.failing,
     )
-
-
-def _without_quotes(held: EvaluationFailed) -> str:
-    """Leaves out the words of a held-out evaluation: they may quote an input."""
-    match held.kind:
-        case "rejected":
-            return "the evaluator rejects it"
-        case "unreadable" | "tampered":
-            return "no single metric was printed"
-        case _:
-            return held.why
 
 
 def evaluated_tree(project: Project, tree: str, base: str) -> str:
@@ -140,18 +136,18 @@ def _doubt_measured(
 def _measure_by(
     project: Project, wanted: str, command: str, program: Program
 ) -> Measurement | EvaluationFailed:
-    found: list[Measurement] = []
+    samples: list[Measurement] = []
     layer = _layer(project, wanted)
     bounds = project.settings.bounds or Bounds()
     measuring = [entry.path for entry in layer.firm if is_measuring(bounds, entry.path)]
     # Nothing writes the evaluator while it measures, least of all the measured code.
     fixed = tuple(path for path in measuring if not path.endswith(".md"))
     for _ in range(program.evaluation_rules.repeats):
-        one = _run_once(project, layer, fixed, command, program)
-        if isinstance(one, EvaluationFailed):
-            return one
-        found.append(one)
-    return combine_samples(found)
+        sample = _run_once(project, layer, fixed, command, program)
+        if isinstance(sample, EvaluationFailed):
+            return sample
+        samples.append(sample)
+    return combine_samples(samples)
 
 
 def _run_once(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
+from itertools import takewhile
 
 from verdigris.core.events import Event, decode
 from verdigris.core.records import Record
@@ -15,13 +16,8 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.play import RunEnd
 from verdigris.storage.log.log import Log
 
-ACCEPTED, REJECTED, ERROR, BLOCKED, CI_EXHAUSTED = (
-    "accepted",
-    "rejected",
-    "error",
-    "blocked",
-    "ci-fix-exhausted",
-)
+ACCEPTED, REJECTED, ERROR = "accepted", "rejected", "error"
+BLOCKED, CI_EXHAUSTED = "blocked", "ci-fix-exhausted"
 FAILING, PASSING = "failing", "passing"
 _OF_PROGRAMS = frozenset(name for name, cls in Event.kinds.items() if issubclass(cls, e.ProgramEvent))
 
@@ -106,12 +102,7 @@ class ProgramState:
     @property
     def errors(self) -> int:
         """Iterations in a row that ended with an error."""
-        count = 0
-        for status in reversed(self.recent):
-            if status != ERROR:
-                break
-            count += 1
-        return count
+        return len(tuple(takewhile(lambda status: status == ERROR, reversed(self.recent))))
 
     @property
     def failing(self) -> tuple[Behaviour, ...]:
@@ -196,10 +187,8 @@ def _advance_open(s: ProgramState, open_: OpenIteration, event: Event) -> Progra
                 lambda one: replace(one, tests=event.tests, revisions=(*one.revisions, *revised)),
             )
         case e.BehaviourMade():
-            after = replace(s, open=replace(open_, made=event))
-            return _with_entry(
-                after, event.tests, lambda one: replace(one, status=PASSING, made=event.iteration)
-            )
+            s = replace(s, open=replace(open_, made=event))
+            return _with_entry(s, event.tests, lambda one: replace(one, status=PASSING, made=event.iteration))
         case e.BehaviourBlocked():
             return _with_entry(s, event.tests, lambda one: replace(one, status=BLOCKED, blocked=event.why))
         case e.RefactorChosen():

@@ -17,7 +17,7 @@ from verdigris.core.value import value
 from verdigris.drivers.edits import gather_material, read_files
 from verdigris.drivers.happenings import Noted, Watcher, scrub_texts
 from verdigris.drivers.loop.branches.remote import GitRemote
-from verdigris.drivers.loop.branches.work import BranchBlocked, WorkBranch, find_base, prepare_branch
+from verdigris.drivers.loop.branches.work import WorkBranch, prepare_branch
 from verdigris.drivers.loop.discovery import (
     FoundProgram,
     bind_project,
@@ -30,7 +30,7 @@ from verdigris.drivers.loop.history import ProgramState, follow_history
 from verdigris.drivers.loop.settings import LoopSettings, load_loop
 from verdigris.drivers.loop.tasks import DRIVER, RATCHET, TEST_DRIVEN
 from verdigris.drivers.play import RoleRun, open_roles
-from verdigris.drivers.private_worktree import adapt_stacks, hooks_folder, open_private
+from verdigris.drivers.private_worktree import adapt_stacks, open_private
 from verdigris.models.roles import Role
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.teams import LOOP
@@ -122,10 +122,8 @@ class OpenProgram(RoleRun):
     """The private worktree on the program's branch, bound to the paths that the program may change."""
     found: FoundProgram
     settings: LoopSettings
-    base: str = ""
+    base: str
     """The commit of the base branch that the program's branch contains."""
-    hooks: str | None = None
-    """The user's folder of hooks, if git would not find it in the private worktree."""
 
     @property
     def remote(self) -> GitRemote | None:
@@ -182,23 +180,14 @@ def open_program(
     settings = replace(settings, tokens=limit)
     alone = occupy(home.repo, RUN, name)
     with open_roles(LOOP, settings, home.root, watch, record=record, optional=optional) as run, alone:
-        work, base = _prepare(home, found, settings, run.watch)
+        work = _prepare(home, name, settings, run.watch)
         project = adapt_stacks(home, open_private(home, work.root, DRIVER, settings.share))
         with operation(project):
             pass  # finishes first what a killed process left half done
+        bound = _bind(project, found)
         yield OpenProgram(
-            *(run.role_models, run.keeper, run.meter, run.watch),
-            home,
-            _bind(project, found),
-            found,
-            settings,
-            base,
-            hooks_folder(home.root),
+            **vars(run), home=home, project=bound, found=found, settings=settings, base=work.base
         )
-
-
-class BranchStuck(UserError):
-    """The program's branch needs a person."""
 
 
 def remote_of(root: Path, settings: LoopSettings) -> GitRemote | None:
@@ -208,22 +197,14 @@ def remote_of(root: Path, settings: LoopSettings) -> GitRemote | None:
 
 def follow_base(open_: OpenProgram) -> OpenProgram:
     """Before an iteration: takes in what people did to the branch and to its base."""
-    _, base = _prepare(open_.home, open_.found, open_.settings, open_.watch)
-    return replace(open_, base=base)
+    return replace(open_, base=_prepare(open_.home, open_.name, open_.settings, open_.watch).base)
 
 
-def _prepare(
-    home: Project, found: FoundProgram, settings: LoopSettings, watch: Watcher
-) -> tuple[WorkBranch, str]:
-    remote = remote_of(home.root, settings)
-    base = find_base(home.root, settings.base, remote)
-    work = base if isinstance(base, BranchBlocked) else prepare_branch(home, found.name, base, remote)
-    if isinstance(work, BranchBlocked) or isinstance(base, BranchBlocked):
-        why = work.why if isinstance(work, BranchBlocked) else ""
-        raise BranchStuck(why, hint=f"a person has to mend the branch; then `tdd loop run {found.name}`")
+def _prepare(home: Project, name: str, settings: LoopSettings, watch: Watcher) -> WorkBranch:
+    work = prepare_branch(home, name, settings.base, remote_of(home.root, settings))
     for note in work.notes:
         watch(Noted(note))
-    return work, base.commit
+    return work
 
 
 def _bind(project: Project, found: FoundProgram) -> Project:

@@ -106,12 +106,11 @@ def read_program(name: str, text: str) -> Program:
     """Reads any text; `lint_program` says what is missing."""
     text = _COMMENTS.sub("", text)
     page = read_page(text)
-    keys = {str(key).replace("-", "_"): one for key, one in page.metadata.items()}
+    keys = _Keys({str(key).replace("-", "_"): given for key, given in page.metadata.items()})
     target = _section(page, "target")
     at = next((n for n, line in enumerate(target) if _PROTECTED.match(line.text)), len(target))
-    notes: list[ProgramNote] = []
-    direction, metric = _read_direction(keys, notes), _read_metric(keys, notes)
-    command, rules = _read_evaluation(page, text, keys, notes)
+    direction, metric = keys.direction(), keys.target_metric()
+    command, rules = _read_evaluation(page, text, keys)
     pointer = _POINTER.search(_text_of(_section(page, "evolution strategy") or _section(page, "strategy")))
     return Program(
         name,
@@ -119,12 +118,12 @@ def read_program(name: str, text: str) -> Program:
         tuple(_paths(target[:at])),
         tuple(_paths(target[at:])),
         command,
-        Schedule(str(keys.get("schedule") or "")),
+        Schedule(str(keys.given.get("schedule") or "")),
         metric,
         direction,
-        _read_limits(keys),
+        keys.limits(),
         strategy=pointer[0] if pointer else "",
-        notes=tuple(notes),
+        notes=tuple(keys.notes),
         evaluation_rules=rules,
     )
 
@@ -135,9 +134,8 @@ def hide_held_out(text: str) -> str:
     raw = split_lines(text)
     lines = page.lines
     for at, line in enumerate(lines):
-        if line.heading and _is_held_out(line):
-            ends = (n for n in range(at + 1, len(lines)) if 0 < lines[n].level <= line.level)
-            last = next(ends, len(lines))
+        if _is_held_out(line):
+            last = _end_of_section(lines, at)
             gone = range(line.number - 1, lines[last].number - 1 if last < len(lines) else len(raw))
             raw = [said for number, said in enumerate(raw) if number not in gone]
             return hide_held_out("\n".join(raw))
@@ -148,11 +146,15 @@ def _section(page: MarkdownPage, title: str) -> Sequence[TextLine]:
     """The lines below a heading, to the next of its level or a higher one."""
     lines = page.lines
     for at, line in enumerate(lines):
-        if line.heading and line.heading.text.casefold().strip(" :") == title:
-            level = line.heading.level
-            ends = (n for n in range(at + 1, len(lines)) if 0 < lines[n].level <= level)
-            return lines[at + 1 : next(ends, len(lines))]
+        if line.level and line.title.casefold().strip(" :") == title:
+            return lines[at + 1 : _end_of_section(lines, at)]
     return ()
+
+
+def _end_of_section(lines: Sequence[TextLine], at: int) -> int:
+    """The next heading of its level or a higher one."""
+    ends = (n for n in range(at + 1, len(lines)) if 0 < lines[n].level <= lines[at].level)
+    return next(ends, len(lines))
 
 
 def _text_of(lines: Sequence[TextLine]) -> str:
@@ -165,31 +167,28 @@ def _paths(lines: Sequence[TextLine]) -> Iterator[str]:
         yield from quoted or [item.text.partition(" ")[0]]
 
 
-def _read_evaluation(
-    page: MarkdownPage, text: str, keys: Mapping[str, object], notes: list[ProgramNote]
-) -> tuple[str, EvaluationRules]:
+def _read_evaluation(page: MarkdownPage, text: str, keys: _Keys) -> tuple[str, EvaluationRules]:
     """Reads the first fenced block below Evaluation, and the one below `### Held-out` there."""
     lines = _section(page, "evaluation")
-    at = next((n for n, line in enumerate(lines) if line.heading and _is_held_out(line)), len(lines))
+    at = next((n for n, line in enumerate(lines) if _is_held_out(line)), len(lines))
     raw = split_lines(text)
     named = _METRIC_NAME.search(_text_of(lines[:at]))
-    minutes = _read_number(keys, "timeout_minutes", _MINUTES_OF_ONE, notes)
-    repeats = _read_number(keys, "repeats", 1, notes)
+    minutes, repeats = keys.number("timeout_minutes", _MINUTES_OF_ONE), keys.number("repeats", 1)
     if repeats != int(repeats):
-        notes.append(ProgramNote(1, f"repeats {repeats} is no whole number: {int(repeats) or 1} is taken"))
+        keys.note(f"repeats {repeats} is no whole number: {int(repeats) or 1} is taken")
     return _first_block(raw, lines[:at]), EvaluationRules(
         named[1] if named else "",
         minutes,
         int(repeats) or 1,
-        _read_margin(keys, notes),
-        _read_list(keys, "evaluator", notes),
-        _read_list(keys, "held_out", notes),
+        keys.margin(),
+        keys.paths("evaluator"),
+        keys.paths("held_out"),
         _first_block(raw, lines[at:]),
     )
 
 
 def _is_held_out(line: TextLine) -> bool:
-    return line.heading is not None and _HELD_OUT.match(line.heading.text) is not None
+    return _HELD_OUT.match(line.title) is not None
 
 
 def _first_block(raw: Sequence[str], lines: Sequence[TextLine]) -> str:
@@ -198,19 +197,6 @@ def _first_block(raw: Sequence[str], lines: Sequence[TextLine]) -> str:
         return ""
     block = _FENCE.search("\n".join(raw[lines[0].number - 1 : lines[-1].number]) + "\n")
     return block[2].strip() if block else ""
-
-
-def _read_number(keys: Mapping[str, object], key: str, usual: float, notes: list[ProgramNote]) -> float:
-    """A number above zero."""
-    said = keys.get(key)
-    if said is None:
-        return usual
-    number = as_number(said)
-    if number is None or number <= 0:
-        named = key.replace("_", "-")
-        notes.append(ProgramNote(1, f"{named} {said!r} is no number above zero: {usual:g} is taken"))
-        return usual
-    return number
 
 
 def as_number(said: object) -> float | None:
@@ -222,52 +208,65 @@ def as_number(said: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _read_margin(keys: Mapping[str, object], notes: list[ProgramNote]) -> Margin:
-    said = keys.get("margin")
-    if said is None:
-        return Margin()
-    if share := _PERCENT.fullmatch(str(said).strip()):
-        return Margin(float(share[1]) / 100, relative=True)
-    number = as_number(said)
-    if number is None or number < 0:
-        notes.append(ProgramNote(1, f"the margin {said!r} is neither a number nor a percentage: 0 is taken"))
-        return Margin()
-    return Margin(number)
+class _Keys:
+    """The keys above the text; notes each value that could not be used."""
 
+    def __init__(self, given: Mapping[str, object]) -> None:
+        self.given = given
+        self.notes: list[ProgramNote] = []
 
-def _read_list(keys: Mapping[str, object], key: str, notes: list[ProgramNote]) -> tuple[str, ...]:
-    said = keys.get(key)
-    if said is None:
-        return ()
-    found = said if isinstance(said, list) else [said]
-    if not all(isinstance(one, str) and one.strip() for one in found):
-        named = key.replace("_", "-")
-        notes.append(ProgramNote(1, f"{named} {said!r} is no list of paths: what is no path is left out"))
-    return tuple(one.strip() for one in found if isinstance(one, str) and one.strip())
+    def note(self, what: str) -> None:
+        self.notes.append(ProgramNote(1, what))
 
+    def number(self, key: str, usual: float) -> float:
+        """A number above zero."""
+        given = self.given.get(key, usual)
+        number = usual if given is None else as_number(given)
+        if number is None or number <= 0:
+            self.note(f"{key.replace('_', '-')} {given!r} is no number above zero: {usual:g} is taken")
+            return usual
+        return number
 
-def _read_direction(keys: Mapping[str, object], notes: list[ProgramNote]) -> Direction:
-    said = str(keys.get("metric_direction") or "higher").strip().casefold()
-    if said not in {"lower", "higher"}:
-        notes.append(ProgramNote(1, f"the direction {said!r} is neither higher nor lower: higher is taken"))
-    return "lower" if said == "lower" else "higher"
+    def margin(self) -> Margin:
+        given = self.given.get("margin")
+        if given is None:
+            return Margin()
+        if share := _PERCENT.fullmatch(str(given).strip()):
+            return Margin(float(share[1]) / 100, relative=True)
+        number = as_number(given)
+        if number is None or number < 0:
+            self.note(f"the margin {given!r} is neither a number nor a percentage: 0 is taken")
+            return Margin()
+        return Margin(number)
 
+    def paths(self, key: str) -> tuple[str, ...]:
+        given = self.given.get(key)
+        listed = given if isinstance(given, list) else [] if given is None else [given]
+        paths = tuple(path.strip() for path in listed if isinstance(path, str) and path.strip())
+        if len(paths) < len(listed):
+            self.note(f"{key.replace('_', '-')} {given!r} is no list of paths: what is no path is left out")
+        return paths
 
-def _read_metric(keys: Mapping[str, object], notes: list[ProgramNote]) -> float | None:
-    said = keys.get("target_metric")
-    number = as_number(said)
-    if said is not None and number is None:
-        notes.append(ProgramNote(1, f"the target metric {said!r} is no number: there is no target"))
-    return number
+    def direction(self) -> Direction:
+        given = str(self.given.get("metric_direction") or "higher").strip().casefold()
+        if given not in {"lower", "higher"}:
+            self.note(f"the direction {given!r} is neither higher nor lower: higher is taken")
+        return "lower" if given == "lower" else "higher"
 
+    def target_metric(self) -> float | None:
+        given = self.given.get("target_metric")
+        number = as_number(given)
+        if given is not None and number is None:
+            self.note(f"the target metric {given!r} is no number: there is no target")
+        return number
 
-def _read_limits(keys: Mapping[str, object]) -> Limits:
-    found = keys.get("limits")
-    said = found if isinstance(found, dict) else {}
-    numbers = {key: one for key, one in said.items() if isinstance(one, int | float)}
-    return Limits(
-        int(numbers.get("iterations", 0)),
-        int(numbers.get("tokens", 0)),
-        float(numbers.get("money", 0)),
-        float(numbers.get("hours", 0)) * _SECONDS,
-    )
+    def limits(self) -> Limits:
+        given = self.given.get("limits")
+        limits = given if isinstance(given, dict) else {}
+        numbers = {key: limit for key, limit in limits.items() if isinstance(limit, int | float)}
+        return Limits(
+            int(numbers.get("iterations", 0)),
+            int(numbers.get("tokens", 0)),
+            float(numbers.get("money", 0)),
+            float(numbers.get("hours", 0)) * _SECONDS,
+        )

@@ -6,11 +6,12 @@ import time
 from dataclasses import replace
 
 from verdigris.core.errors import ModelUnavailable
+from verdigris.core.value import take_fields
 from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
-from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
+from verdigris.drivers.loop.branches.work import BRANCHES, BranchStuck, push_branch
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import (
     LoopOutcome,
@@ -22,11 +23,11 @@ from verdigris.drivers.loop.history import (
 from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured
 from verdigris.drivers.loop.iteration.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
-from verdigris.drivers.loop.open_program import BranchStuck, OpenProgram, follow_base, is_asked_to_stop
+from verdigris.drivers.loop.open_program import OpenProgram, follow_base, is_asked_to_stop
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.drivers.loop.tasks import RATCHET, TEST_DRIVEN
-from verdigris.drivers.play import RunEnd, find_unproven, play_out
+from verdigris.drivers.play import RunEnd, play_out, prove_end
 from verdigris.storage.log.log import now_ms
 from verdigris.turns.completion import begin_session
 
@@ -60,24 +61,17 @@ class LoopRun:
         except (OutOfReach, ModelUnavailable) as gone:
             ended = RunEnd(LoopOutcome.INFRASTRUCTURE, str(gone), self._again)
         self._keeper.write()
-        return self._tell_end(self._prove(ended))
-
-    def _prove(self, ended: RunEnd) -> RunEnd:
-        """A good end is one only if the suite has lost nothing since the run began."""
-        if ended.outcome not in {LoopOutcome.COMPLETED, LoopOutcome.LIMIT} or not self._commits:
-            return ended
-        left = find_unproven(self._open.project, self._session, finished=False)
-        if not left:
-            return ended
-        following = "put back what is lost; only a person gives a test up: `tdd revise`"
-        return RunEnd(LoopOutcome.UNPROVEN, "; ".join(left), following)
+        if ended.outcome in {LoopOutcome.COMPLETED, LoopOutcome.LIMIT} and self._commits:
+            following = "put back what is lost; only a person gives a test up: `tdd revise`"
+            ended = prove_end(ended, self._open.project, self._session, finished=False, following=following)
+        return self._tell_end(ended)
 
     @property
     def _again(self) -> str:
         return f"`tdd loop run {self._open.name}` goes on from here"
 
-    def _check(self) -> RunEnd | None:
-        """What ends the run, if anything: the program's state, a request to stop, or a limit."""
+    def _turn(self) -> RunEnd | None:
+        """An iteration, unless the program's state, a request to stop, or a limit ends the run."""
         self._keeper.read()
         wanted = replace(self._program, target_metric=read_target(self._keeper.text, self._program))
         self._open = replace(self._open, found=replace(self._open.found, program=wanted))
@@ -93,13 +87,8 @@ class LoopRun:
         spent = Spent(self._made, meter.tokens, meter.cost, time.monotonic() - self._began)
         if limit := reached_limit(self._limits, spent, ITERATION):
             return RunEnd(LoopOutcome.LIMIT, limit, self._again)
+        self._iterate()
         return None
-
-    def _turn(self) -> RunEnd | None:
-        ended = self._check()
-        if ended is None:
-            self._iterate()
-        return ended
 
     # -- one iteration ------------------------------------------------------------------------
 
@@ -172,10 +161,9 @@ class LoopRun:
         )
 
     def _tell_iteration(self, state: ProgramState, ended: e.IterationEnded) -> None:
-        shared = ("program", "number", "status", "change", "target", "commit", "metric", "previous", "notes")
-        facts = {name: getattr(ended, name) for name in shared}
         harness = tuple(one.status for one in state.harness)
-        self._open.watch(IterationDone(**facts, harness=harness, metrics=accepted_metrics(state)))
+        done = take_fields(IterationDone, ended, harness=harness, metrics=accepted_metrics(state))
+        self._open.watch(done)
 
     def _tell_end(self, ended: RunEnd) -> RunEnded:
         commits, name = tuple(self._commits), self._open.name

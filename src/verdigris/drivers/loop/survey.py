@@ -59,27 +59,18 @@ class Due:
 
 def choose_due(candidates: Sequence[WaitingProgram], now: datetime, *, forced: str = "") -> Due:
     """`forced`: a program that is chosen unless it has findings."""
-    skipped: list[SkippedProgram] = []
-    due: list[WaitingProgram] = []
-    for one in candidates:
-        reason = _why_not(one, now) if one.found.name != forced else _why_unfit(one)
-        if forced and one.found.name != forced:
-            continue
-        if reason is None:
-            due.append(one)
-        else:
-            skipped.append(reason)
-    due.sort(key=lambda one: (_last_run(one) or _NEVER, one.found.name))
-    first, others = (due[0], due[1:]) if due else (None, [])
-    return Due(first, tuple(skipped), tuple(one.found.name for one in others))
+    asked = [program for program in candidates if forced in {"", program.found.name}]
+    reasons = [_why_unfit(program) if forced else _why_not(program, now) for program in asked]
+    due = [program for program, reason in zip(asked, reasons, strict=True) if reason is None]
+    due.sort(key=lambda program: (_last_run(program) or _NEVER, program.found.name))
+    skipped = tuple(reason for reason in reasons if reason is not None)
+    return Due(due[0] if due else None, skipped, tuple(program.found.name for program in due[1:]))
 
 
 def _why_unfit(one: WaitingProgram) -> SkippedProgram | None:
-    if not one.faults:
-        return None
-    return SkippedProgram(
-        one.found.name, f"unconfigured: {one.faults} findings (`tdd loop lint {one.found.name}`)"
-    )
+    name = one.found.name
+    why = f"unconfigured: {one.faults} findings (`tdd loop lint {name}`)"
+    return SkippedProgram(name, why) if one.faults else None
 
 
 def _why_not(one: WaitingProgram, now: datetime) -> SkippedProgram | None:
@@ -269,9 +260,7 @@ class Intervention:
 
 def pause_program(home: Project, name: str, why: str) -> Intervention:
     """A run of the program ends before its next step."""
-    keeper, notes = _open_keeper(home, name)
-    keeper.read()
-    state = keeper.state()
+    keeper, state, notes = _read_state(home, name)
     if state.completed:
         return Intervention(False, (f"{name} is completed: {state.completed}", *notes))
     if state.paused:
@@ -286,9 +275,7 @@ def pause_program(home: Project, name: str, why: str) -> Intervention:
 
 def resume_program(home: Project, name: str, why: str) -> Intervention:
     """Lets it go on after a pause, a plateau or its completion."""
-    keeper, notes = _open_keeper(home, name)
-    keeper.read()
-    state = keeper.state()
+    keeper, state, notes = _read_state(home, name)
     was = f"paused: {state.paused}" if state.paused else f"completed: {state.completed}"
     if not state.paused and not state.completed:
         return Intervention(False, (f"{name} is not paused", *notes))
@@ -311,11 +298,14 @@ def stop_runs(repo: Repository, name: str) -> tuple[Occupant, ...]:
     return tuple(one for one in (daemon, run) if one is not None)
 
 
-def _open_keeper(home: Project, name: str) -> tuple[StateKeeper, list[str]]:
+def _read_state(home: Project, name: str) -> tuple[StateKeeper, ProgramState, list[str]]:
+    """Takes in what people edited meanwhile; the notes say what that was."""
     notes: list[str] = []
 
     def watch(happening: Happening) -> None:
         if isinstance(happening, Noted):
             notes.append(happening.text)
 
-    return StateKeeper(home, find_program(home.root, name), load_loop(home.root), watch), notes
+    keeper = StateKeeper(home, find_program(home.root, name), load_loop(home.root), watch)
+    keeper.read()
+    return keeper, keeper.state(), notes

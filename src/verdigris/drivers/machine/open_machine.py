@@ -25,6 +25,7 @@ from verdigris.drivers.private_worktree import (
     hooks_folder,
     is_made,
     is_same_commit,
+    list_branches,
     make_worktree,
     open_private,
     ref,
@@ -90,13 +91,11 @@ def is_taken_back(root: Path, theirs: str, ours: str) -> bool:
 
 def leftovers(root: Path) -> tuple[Leftover, ...]:
     """Lists what the machine left, and why some of it must stay; changes nothing."""
-    return (*_branches(root), *_folder(root))
+    return (*_left_branches(root), *_left_folder(root))
 
 
-def _branches(root: Path) -> Iterator[Leftover]:
-    said = git(root, "for-each-ref", "--format=%(refname:short)%00%(worktreepath)", ref(BRANCHES)).out
-    for line in said.splitlines():
-        branch, _, place = line.partition("\0")
+def _left_branches(root: Path) -> Iterator[Leftover]:
+    for branch, place in list_branches(root, BRANCHES):
         theirs = branch.removeprefix(BRANCHES)
         where = f" in {place}" if place else ""
         why = describe_changes(place) if place else ""
@@ -106,7 +105,7 @@ def _branches(root: Path) -> Iterator[Leftover]:
         yield Leftover(f"the machine's branch {branch}{where}", why, place, branch)
 
 
-def _folder(root: Path) -> Iterator[Leftover]:
+def _left_folder(root: Path) -> Iterator[Leftover]:
     """The folder of plans and logs; it stays if it has other files too."""
     folder = root / durable_files.TDD_FOLDER
     if not durable_files.is_made_here(root):
@@ -125,8 +124,11 @@ class Machine(RoleRun):
     branch: str
     """The user's branch."""
     settings: MachineSettings
-    hooks: str | None = None
-    """The user's folder of hooks, if git would not find it in the private worktree."""
+
+    @property
+    def hooks(self) -> str | None:
+        """The user's folder of hooks, if git would not find it in the private worktree."""
+        return hooks_folder(self.home.root) if self.is_sandboxed else None
 
     @property
     def is_sandboxed(self) -> bool:
@@ -176,10 +178,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
         project = (
             _open_private_project(home, settings, branch) if settings.sandbox else _in_place(home, settings)
         )
-        own_hooks = hooks_folder(home.root) if project.root != home.root else None
-        machine = Machine(
-            run.role_models, run.keeper, run.meter, run.watch, home, project, branch, settings, own_hooks
-        )
+        machine = Machine(**vars(run), home=home, project=project, branch=branch, settings=settings)
         machine.kata()
         yield machine
 

@@ -9,7 +9,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import StepRefused
 from verdigris.core.state import Phase
-from verdigris.core.value import replace, value
+from verdigris.core.value import replace
 from verdigris.drivers.commits import Proposal, Verified, summarise_red
 from verdigris.drivers.edits import Bad, describe_reds, join_reasons
 from verdigris.drivers.happenings import Refused, YourTurn
@@ -20,7 +20,7 @@ from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, REFACTORER, TESTER, Position
 from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.machine.step import Outcome, is_accepted, refuse_unfinished
-from verdigris.drivers.play import propose
+from verdigris.drivers.play import RunEnd
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.teams import MACHINE
@@ -38,6 +38,7 @@ _WORDS = {
     "!done": (Say.KATA_DONE, (TESTER,)),
 }
 QUIT = "!q"
+WAITING = "waiting"
 _NAME = re.compile(r"""\bdef test_(\w+)|\b(?:test|it)\(\s*["'](.+?)["']|\bfn (\w+)\(\)|\bfunc Test(\w+)\(""")
 _ASKS = {
     TESTER: "write one failing test, with stubs marked STUB:TDD where it needs them",
@@ -53,13 +54,6 @@ class Person(Protocol):
         """The line that was typed; None if there is no terminal."""
 
 
-@value
-class Waiting:
-    """The step stays open, with the person's edits in the tree."""
-
-    why: str
-
-
 class HumanStep:
     def __init__(self, machine: Machine, position: Position, person: Person, notes: tuple[str, ...]) -> None:
         acting = machine.project_for(position.role)
@@ -67,29 +61,29 @@ class HumanStep:
         self._machine, self._position, self._role = machine, position, position.role
         self._person, self._notes = person, notes
 
-    def take(self) -> Outcome | Waiting:
+    def take(self) -> Outcome | RunEnd:
+        """Where the run ends the step stays open, with the person's edits in the tree."""
         if is_accepted(self._project):
             done = self._commit(None)
-            return done if isinstance(done, StepCommit) else Waiting(join_reasons(done.reasons))
+            return done if isinstance(done, StepCommit) else RunEnd(WAITING, join_reasons(done.reasons))
         self._prepare()
         why = ""
         while True:
             line = self._person(self._turn(why))
             changed = self._project.workspace.snapshot() != open_step(self._project).tree
             if line is None and not changed:
-                return Waiting(why or f"the {self._role} is a person: {_ASKS[self._role]}")
+                return RunEnd(WAITING, why or f"the {self._role} is a person: {_ASKS[self._role]}")
             word, _, rest = (line or "").strip().partition(" ")
             if word == QUIT:
-                return Waiting("you stopped here")
-            red = (
-                refuse_unfinished(self._project, RoleStop(_WORDS[word][0], rest))
-                if word in self._words
-                else None
-            )
-            if word in self._words and not changed and red is None:
-                return self._stop(word, rest)
-            judged = red or self._not_judged(word, line, changed=changed)
-            done = self._commit(judged) if not isinstance(judged, Bad) else judged
+                return RunEnd(WAITING, "you stopped here")
+            stop = self._stop_of(word, rest)
+            refusal = None if stop is None else refuse_unfinished(self._project, stop)
+            if stop is not None and refusal is None and not changed:
+                # Ends the turn or refactor that was opened for the step.
+                lay_back(self._project, open_step(self._project).tree, f"{self._role}: {stop.say}")
+                return stop
+            judged = refusal or self._judge((line or "").strip(), word, changed=changed)
+            done = judged if isinstance(judged, Bad) else self._commit(judged)
             if isinstance(done, StepCommit):
                 return done
             why = join_reasons(done.reasons)
@@ -97,17 +91,11 @@ class HumanStep:
             self._project.record(StepRefused(step=step, attempt=0, reasons=done.reasons[:5]))
             self._machine.watch(Refused(step, self._role.name, 0, why))
             if line is None:
-                return Waiting(why)
-
-    def _not_judged(self, word: str, line: str | None, *, changed: bool) -> Verified | Bad | None:
-        return self._judge((line or "").strip()) if changed and word not in _WORDS else _not_yet(word)
+                return RunEnd(WAITING, why)
 
     def _turn(self, why: str) -> YourTurn:
-        reds = (
-            describe_reds(open_reds(self._project, self._position.tests))
-            if self._role is CODER and not why
-            else ()
-        )
+        shows_reds = self._role is CODER and not why
+        reds = describe_reds(open_reds(self._project, self._position.tests)) if shows_reds else ()
         typed = "then press Enter, with the commit's subject if you like"
         ends = f"or type: {', '.join(f'{word} WHY' for word in self._words)}, {QUIT}"
         again = (f"not yet: {why}",) if why else ()
@@ -134,7 +122,12 @@ class HumanStep:
         if laid is not None:
             _require_allowed(aside.restore(project, laid))
 
-    def _judge(self, subject: str) -> Verified | Bad | None:
+    def _judge(self, subject: str, word: str, *, changed: bool) -> Verified | Bad | None:
+        if word in _WORDS:
+            fits = "does not fit here: undo your changes first, or use a word of this role"
+            return Bad("", (f"{word} {fits}",))
+        if not changed:
+            return Bad("", ("nothing has changed in the tree yet",))
         self._propose(subject)
         project, settings, start = self._project, self._machine.settings, open_step(self._project).tree
         match self._role.judge:
@@ -158,14 +151,8 @@ class HumanStep:
             CODER: f"make {', '.join(reds) or 'the tests'} pass",
             REFACTORER: "a better structure",
         }
-        said = Proposal(
-            self._role.commit_types[0],
-            subject or usual[self._role],
-            "",
-            {},
-            reds,
-        )
-        propose(self._machine, self._project, self._position.step, 0, said)
+        proposal = Proposal(self._role.commit_types[0], subject or usual[self._role], reds=reds)
+        self._machine.propose(self._project, self._position.step, 0, proposal)
 
     def _new_test(self) -> str:
         """The words of the new test's name."""
@@ -188,20 +175,14 @@ class HumanStep:
 
     @property
     def _words(self) -> tuple[str, ...]:
-        found = tuple(word for word, (_, roles) in _WORDS.items() if self._role in roles)
-        return found if self._position.finding else tuple(word for word in found if word != "!right")
+        own = (word for word, (_, roles) in _WORDS.items() if self._role in roles)
+        return tuple(word for word in own if word != "!right" or self._position.finding)
 
-    def _stop(self, word: str, rest: str) -> RoleStop:
-        """Ends the turn or refactor that was opened for the step."""
-        say = _WORDS[word][0]
-        lay_back(self._project, open_step(self._project).tree, f"{self._role}: {say}")
-        return RoleStop(say, rest.strip() or f"the {self._role} says so")
-
-
-def _not_yet(word: str) -> Bad:
-    if word in _WORDS:
-        return Bad("", (f"{word} does not fit here: undo your changes first, or use a word of this role",))
-    return Bad("", ("nothing has changed in the tree yet",))
+    def _stop_of(self, word: str, why: str) -> RoleStop | None:
+        """What the role says with a word instead of an edit."""
+        if word not in self._words:
+            return None
+        return RoleStop(_WORDS[word][0], why.strip() or f"the {self._role} says so")
 
 
 def _require_allowed(answer: object) -> None:

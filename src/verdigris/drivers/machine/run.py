@@ -23,9 +23,9 @@ from verdigris.drivers.machine.history import (
     position,
 )
 from verdigris.drivers.machine.open_machine import Machine
-from verdigris.drivers.machine.person import HumanStep, Person, Waiting
+from verdigris.drivers.machine.person import WAITING, HumanStep, Person
 from verdigris.drivers.machine.step import Outcome, notes_for, play_step, unshown_points
-from verdigris.drivers.play import REPLAY, UNPROVEN, Exhausted, RunEnd, find_unproven, play_out
+from verdigris.drivers.play import REPLAY, Exhausted, RunEnd, play_out, prove_end
 from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
@@ -40,7 +40,7 @@ from verdigris.turns.git import committed_tree
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import close_bug, report_bug
 
-STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
+STEPS, DONE, BLOCKED, BUDGET = "steps-made", "kata-done", "blocked", "budget-used-up"
 AGAIN = "`tdd run` takes it up again"
 
 
@@ -74,19 +74,17 @@ class MachineRun:
             self._machine.project.record(MachineStarted(first=first, last=last), sync=True)
         begin_session(self._machine.project, self._session)
         self._tell_beginning(first, last, resumed=resumed)
-        return self._report_end(self._until(last))
+
+        def turn() -> RunEnd | None:
+            now = where(self._machine)
+            return self._step(now) if now.step <= last else RunEnd(STEPS)
+
+        return self._report_end(play_out(turn, RunEnd(BUDGET)))
 
     @property
     def _session(self) -> str:
         """The name under which the start of the run is recorded."""
         return f"machine-{self._machine.project.state().machine.runs}"
-
-    def _until(self, last: int) -> RunEnd:
-        def turn() -> RunEnd | None:
-            now = where(self._machine)
-            return self._step(now) if now.step <= last else RunEnd(STEPS)
-
-        return play_out(turn, RunEnd(BUDGET))
 
     # -- one step -----------------------------------------------------------------------------
 
@@ -99,12 +97,12 @@ class MachineRun:
         if self._nothing_red(now):
             self._record_passed(now, NOTHING_RED, "every test passes already")
             return None
-        notes = notes_for(now, machine)
+        notes = tuple(notes_for(now, machine))
         before = machine.meter.usage
         if player.human:
             taken = HumanStep(machine, now, self._person, notes).take()
-            if isinstance(taken, Waiting):
-                return RunEnd(WAITING, taken.why)
+            if isinstance(taken, RunEnd):
+                return taken
         else:
             taken = play_step(machine, now, notes)
         self._steps += 1
@@ -263,26 +261,21 @@ class MachineRun:
         if machine.settings.coverage_guard and (why := why_unmeasured(machine.project)):
             machine.watch(Noted(why))
 
-    def _prove(self, ended: RunEnd) -> RunEnd:
-        """A good end is one only if the suite has lost nothing; a red may wait for the next step."""
-        if ended.outcome not in {STEPS, DONE}:
-            return ended
-        left = find_unproven(self._machine.project, self._session, finished=ended.outcome == DONE)
-        return RunEnd(UNPROVEN, "; ".join(left)) if left else ended
-
     def _report_end(self, ended: RunEnd) -> RunEnded:
-        ended = self._prove(ended)
+        project, finished = self._machine.project, ended.outcome == DONE
+        if finished or ended.outcome == STEPS:
+            ended = prove_end(ended, project, self._session, finished=finished, following=_PUT_BACK)
         if ended.outcome not in {BUDGET, WAITING}:
-            self._machine.project.record(MachineEnded(outcome=ended.outcome, why=ended.why), sync=True)
+            project.record(MachineEnded(outcome=ended.outcome, why=ended.why), sync=True)
         return self._machine.tell_end(
             RunEnded(
                 ended.outcome,
                 ended.why,
                 self._steps,
                 tuple(self._commits),
-                following=_next_move(ended),
+                following=ended.next or _FOLLOWING.get(ended.outcome, _DECIDE),
                 points=unshown_points(self._machine.kata(), where(self._machine).points),
-                lines=find_untested_lines(self._machine.project) if self._done else (),
+                lines=find_untested_lines(project) if self._done else (),
             )
         )
 
@@ -292,10 +285,7 @@ _FOLLOWING = {
     DONE: "read what was made; a longer kata gives the tester more to ask for",
     BLOCKED: "read .tdd/logs; change the kata, the test or the model, then `tdd run`",
     BUDGET: AGAIN,
-    UNPROVEN: "put back what is lost; only a person gives a test up: `tdd revise`; then `tdd run`",
     WAITING: "do your part, then `tdd run` or `tdd step`",
 }
-
-
-def _next_move(ended: RunEnd) -> str:
-    return _FOLLOWING.get(ended.outcome, "decide what is right, change the kata or the test, then `tdd run`")
+_DECIDE = "decide what is right, change the kata or the test, then `tdd run`"
+_PUT_BACK = "put back what is lost; only a person gives a test up: `tdd revise`; then `tdd run`"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from textwrap import shorten
 from typing import TypeAlias
@@ -19,6 +18,7 @@ from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step
 from verdigris.drivers.machine.history import CODER, TESTER, Position
 from verdigris.drivers.machine.open_machine import Machine
 from verdigris.drivers.play import Exhausted, Play
+from verdigris.drivers.specs.markdown import list_items, read_page
 from verdigris.models.roles import feedback, read_prompts
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
@@ -43,11 +43,8 @@ def material_of(machine: Machine) -> Material:
     return replace(found, ages=told.ages, history=told.history, withheld=withheld)
 
 
-def notes_for(now: Position, machine: Machine) -> tuple[str, ...]:
-    return tuple(_notes(now, machine))
-
-
-def _notes(now: Position, machine: Machine) -> Iterator[str]:
+def notes_for(now: Position, machine: Machine) -> Iterator[str]:
+    """What the role has to know in this step besides its task."""
     settings = machine.settings
     match now.role:
         case history.REFACTORER:
@@ -63,23 +60,13 @@ def _notes(now: Position, machine: Machine) -> Iterator[str]:
         yield "\n".join(("Concerns about the last commit:", *(f"- {concern}" for concern in now.concerns)))
 
 
-_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+(?P<text>\S.*)")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
 _TOLD = 70
 _MOST = 12
 
 
 def points_of(kata: str) -> tuple[str, ...]:
     """The list items of the outermost level; a kata in prose has none."""
-    found: list[tuple[int, str]] = []
-    fenced = False
-    for line in kata.splitlines():
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif not fenced and (item := _ITEM.fullmatch(line)):
-            found.append((len(item["indent"].expandtabs()), item["text"].strip()))
-    outermost = min((indent for indent, _ in found), default=0)
-    return tuple(text for indent, text in found if indent == outermost)
+    return tuple(item.text.partition("\n")[0] for item in list_items(read_page(kata).lines))
 
 
 def unshown_points(kata: str, shown: Collection[int]) -> tuple[str, ...]:
@@ -111,7 +98,7 @@ def play_step(machine: Machine, now: Position, notes: tuple[str, ...]) -> Outcom
         if isinstance(got, RoleStop):
             scrubbed = replace(got, reason=machine.role_models.scrub(got.reason))
             return refuse_unfinished(project, got) or scrubbed
-        play.propose(attempt, _proposal(project, now, got))
+        machine.propose(project, now.step, attempt, _proposal(project, now, got))
         found = _judge_edits(machine, project, now, got, seen)
         return found if isinstance(found, Bad) else _commit(machine, project, found)
 

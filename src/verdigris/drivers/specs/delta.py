@@ -75,9 +75,9 @@ def read_delta(text: str) -> tuple[DeltaEntry, ...]:
         if operation == "renamed":
             entries += _read_renames(page, start, end)
             continue
-        heads = [line for line in lines if line.heading and line.level <= _LEVEL]
+        heads = [line for line in lines if 0 < line.level <= _LEVEL]
         for line in heads:
-            if line.heading and (name := _NAMED.fullmatch(line.heading.text)):
+            if name := _NAMED.fullmatch(line.title):
                 below = (h.number - 1 for h in heads if h.number > line.number)
                 last = next(below, lines[-1].number)
                 body = _after(raw[line.number : last]) if operation != "removed" else ()
@@ -92,19 +92,13 @@ def unread_headings(text: str) -> tuple[int, ...]:
     """Returns the lines of headings that name no requirement, though they are where one belongs."""
     page = read_page(text)
     lines = (line for _, start, end in _sections(page) for line in page.lines[start:end])
-    return tuple(
-        line.number
-        for line in lines
-        if line.heading and line.level == _LEVEL and not _NAMED.fullmatch(line.heading.text)
-    )
+    return tuple(line.number for line in lines if line.level == _LEVEL and not _NAMED.fullmatch(line.title))
 
 
 def _sections(page: MarkdownPage) -> Iterator[tuple[Operation, int, int]]:
     heads = [n for n, line in enumerate(page.lines) if 0 < line.level < _LEVEL]
     for at in heads:
-        heading = page.lines[at].heading
-        match = heading and _SECTION.fullmatch(heading.text)
-        if match:
+        if match := _SECTION.fullmatch(page.lines[at].title):
             end = next((n for n in heads if n > at), len(page.lines))
             yield next(o for o in OPERATIONS if o == match[1].casefold()), at + 1, end
 
@@ -147,33 +141,24 @@ def _trim(lines: Sequence[str]) -> tuple[str, ...]:
 def requirements(spec: Spec, text: str) -> tuple[Requirement, ...]:
     """Returns headings `Requirement: NAME`, and headings with scenarios below them, in any format."""
     page, raw = read_page(text), split_lines(text)
-    heads = [line for line in page.lines if line.heading]
+    heads = [line for line in page.lines if line.level]
     above = {_line_above(s, page) for s in spec.scenarios}
     named = [
-        line
-        for line in heads
-        if line.heading
-        and (line.number in above or (_NAMED.match(line.heading.text) and line.level <= _LEVEL))
+        line for line in heads if line.number in above or (_NAMED.match(line.title) and line.level <= _LEVEL)
     ]
     listed = []
     for line in named:
         ends = (h.number for h in heads if h.number > line.number and (h.level <= line.level or h in named))
         last = next(ends, len(raw) + 1) - 1
-        name = requirement_name(line.heading.text if line.heading else "")
+        name = requirement_name(line.title)
         listed.append(Requirement(name, line.number, last, line.level, _trim(raw[line.number : last])))
     return tuple(listed)
 
 
 def _line_above(scenario: Scenario, page: MarkdownPage) -> int:
-    lines = (line for line in reversed(page.lines) if line.heading and line.number < scenario.line)
-    return next(
-        (
-            line.number
-            for line in lines
-            if line.heading and requirement_name(line.heading.text) == scenario.requirement
-        ),
-        0,
-    )
+    lines = (line for line in reversed(page.lines) if line.level and line.number < scenario.line)
+    named = (line.number for line in lines if requirement_name(line.title) == scenario.requirement)
+    return next(named, 0)
 
 
 def apply_delta(base: str, spec: Spec, delta: Sequence[DeltaEntry]) -> str:

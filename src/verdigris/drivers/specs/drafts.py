@@ -112,7 +112,7 @@ def _set_status(data: bytes, status: str) -> bytes:
     page = read_page(data.decode("utf-8", "replace"))
     first = page.lines[0].number if page.lines else 1
     head_end = next((line.number for line in page.lines if line.level == 2), len(lines) + 1)  # noqa: PLR2004 - as `read_page`
-    masked = {line.number for line in page.lines if not line.text.strip() or line.heading}
+    masked = {line.number for line in page.lines if not line.text.strip() or line.level}
     places = [n for n in range(1, min(head_end, len(lines) + 1)) if n not in masked]
     in_front = [n for n in places if n < first and lines[n - 1][:6].lower() == b"status"]
     for number in in_front or [n for n in places if n >= first]:

@@ -21,23 +21,14 @@ _TAB = 4
 
 
 @value
-class Heading:
-    level: int
-    text: str
-    """Without emphasis and closing `#`."""
-
-
-@value
 class TextLine:
     number: int
     text: str
     """Empty inside a fence."""
-    heading: Heading | None = None
-
-    @property
-    def level(self) -> int:
-        """The level of its heading; 0 if it is none."""
-        return 0 if self.heading is None else self.heading.level
+    level: int = 0
+    """Of a heading; 0 if it is none."""
+    title: str = ""
+    """Of a heading: without emphasis and closing `#`."""
 
     @property
     def indent(self) -> int:
@@ -56,6 +47,14 @@ class ListItem:
 
 
 @value
+class SkippedLine:
+    """A line that could not be read."""
+
+    line: int
+    why: str
+
+
+@value
 class MarkdownPage:
     """A Markdown text, read once."""
 
@@ -65,8 +64,7 @@ class MarkdownPage:
     """Keys in lower case; of several front-matter blocks the first wins."""
     blocks: tuple[int, ...] = ()
     """The first line of each front-matter block."""
-    skipped: tuple[tuple[int, str], ...] = ()
-    """Lines that could not be read, and why."""
+    skipped: tuple[SkippedLine, ...] = ()
 
 
 def read_page(text: str) -> MarkdownPage:
@@ -85,10 +83,10 @@ def split_lines(text: str) -> list[str]:
 
 def _read_front_matter(
     raw: Sequence[str],
-) -> tuple[int, dict[str, object], tuple[int, ...], tuple[tuple[int, str], ...]]:
+) -> tuple[int, dict[str, object], tuple[int, ...], tuple[SkippedLine, ...]]:
     pairs: dict[str, object] = {}
     blocks: list[int] = []
-    skipped: list[tuple[int, str]] = []
+    skipped: list[SkippedLine] = []
     at = 0
     while True:
         first = next((n for n in range(at, len(raw)) if raw[n].strip()), None)
@@ -99,7 +97,7 @@ def _read_front_matter(
         if end is None or (block is None and blocks):
             break
         if block is None:
-            skipped.append((first + 1, "this front matter is not a YAML mapping"))
+            skipped.append(SkippedLine(first + 1, "this front matter is not a YAML mapping"))
         blocks.append(first + 1)
         pairs = {**(block or {}), **pairs}
         at = end + 1
@@ -139,16 +137,16 @@ def _read_lines(raw: Sequence[str], start: int) -> Iterator[TextLine]:
             fence = found[1]
             yield TextLine(number, "")
         else:
-            yield TextLine(number, text, _read_heading(text))
+            yield TextLine(number, text, *_read_heading(text))
 
 
-def _read_heading(text: str) -> Heading | None:
+def _read_heading(text: str) -> tuple[int, str]:
     match = _HEADING.match(text)
     if match is None:
-        return None
+        return 0, ""
     words = f" {match[2] or ''}".rstrip()
     closed = words.rstrip("#")
-    return Heading(len(match[1]), strip_emphasis(closed if closed.endswith((" ", "\t")) else words))
+    return len(match[1]), strip_emphasis(closed if closed.endswith((" ", "\t")) else words)
 
 
 def strip_emphasis(text: str) -> str:
@@ -162,10 +160,10 @@ def strip_emphasis(text: str) -> str:
 def _read_pairs(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
     """`**Key**: value` and `Key: value` before the first heading of level two."""
     for line in lines:
-        if line.heading is not None and line.heading.level == 2:  # noqa: PLR2004 - an H2 ends the header
+        if line.level == 2:  # noqa: PLR2004 - an H2 ends the header
             return
         match = _BOLD_PAIR.match(line.text) or _PLAIN_PAIR.match(line.text)
-        if match and line.heading is None and match[2].strip():
+        if match and not line.level and match[2].strip():
             yield match[1].strip().casefold(), strip_emphasis(match[2])
 
 
@@ -219,7 +217,7 @@ class Feature:
     tags: tuple[str, ...] = ()
     """Without their `@`."""
     scenarios: tuple[FeatureScenario, ...] = ()
-    faults: tuple[tuple[int, str], ...] = ()
+    faults: tuple[SkippedLine, ...] = ()
     """Lines that are no Gherkin; if there are any, nothing is read."""
 
 
@@ -255,10 +253,10 @@ def read_feature(path: str, lines: Sequence[str]) -> Feature:
     return Feature(feature["name"], tags, tuple(_FeatureReading(lines, feature).scenarios()))
 
 
-def _place(error: Exception) -> tuple[int, str]:
+def _place(error: Exception) -> SkippedLine:
     """Returns the line, and the parser's message without the place."""
     line = getattr(error, "location", {"line": 1})["line"]
-    return line, f"no Gherkin: {str(error).partition(': ')[2] or error}"
+    return SkippedLine(line, f"no Gherkin: {str(error).partition(': ')[2] or error}")
 
 
 class _FeatureReading:

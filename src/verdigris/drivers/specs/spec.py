@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from verdigris.core.value import replace, value
 from verdigris.drivers.specs.markdown import (
-    Heading,
     ListItem,
     MarkdownPage,
+    SkippedLine,
     TextLine,
     is_feature,
     list_items,
@@ -60,12 +60,6 @@ class Scenario:
 
 
 @value
-class SkippedLine:
-    line: int
-    why: str
-
-
-@value
 class Spec:
     path: str
     id: str
@@ -98,7 +92,7 @@ def read_spec(path: str, data: bytes) -> Spec:
         return _read_feature(path, data, page)
     scenarios = sorted((*_by_headings(page), *_by_lists(page)), key=lambda s: s.line)
     spec_id = _id_of(path, page.metadata)
-    title = next((line.heading.text for line in page.lines if line.heading), "") or spec_id
+    title = next((line.title for line in page.lines if line.level), "") or spec_id
     return Spec(
         path,
         spec_id,
@@ -136,7 +130,7 @@ def _read_feature(path: str, data: bytes, page: MarkdownPage) -> Spec:
         metadata,
         tuple(n for n, line in enumerate(lines, 1) if UNCLEAR.casefold() in line.casefold()),
         page.blocks,
-        tuple(SkippedLine(line, why) for line, why in feature.faults),
+        feature.faults,
     )
 
 
@@ -167,10 +161,10 @@ def _id_of(path: str, metadata: Mapping[str, object]) -> str:
 def _by_headings(page: MarkdownPage) -> Iterator[Scenario]:
     lines = page.lines
     for at, line in enumerate(lines):
-        match = line.heading and _SCENARIO.fullmatch(line.heading.text)
+        match = _SCENARIO.fullmatch(line.title)
         if not match:
             continue
-        end = next((n for n in range(at + 1, len(lines)) if lines[n].heading), len(lines))
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].level), len(lines))
         body = lines[at:end]
         yield _scenario(_requirement_above(lines, at), match[1] or f"line {line.number}", body)
 
@@ -200,12 +194,12 @@ def _acceptance_parts(lines: Sequence[TextLine], at: int) -> Iterator[tuple[int,
 
 
 def _is_scenario(line: TextLine) -> bool:
-    return line.heading is not None and _SCENARIO.fullmatch(line.heading.text) is not None
+    return _SCENARIO.fullmatch(line.title) is not None
 
 
 def _is_acceptance(line: TextLine) -> bool:
-    if line.heading is not None:
-        return _ACCEPTANCE.fullmatch(line.heading.text) is not None
+    if line.level:
+        return _ACCEPTANCE.fullmatch(line.title) is not None
     text = line.text.strip()
     bare = strip_emphasis(text.rstrip(":").strip()).rstrip(":").strip()
     return text.startswith("**") and _ACCEPTANCE.fullmatch(bare) is not None
@@ -244,15 +238,8 @@ def _single_step(item: ListItem) -> str | None:
 
 def _requirement_above(lines: Sequence[TextLine], at: int) -> str:
     for line in reversed(lines[:at]):
-        heading: Heading | None = line.heading
-        if (
-            heading is None
-            or heading.level > _REQUIREMENT_LEVEL
-            or _is_acceptance(line)
-            or _is_scenario(line)
-        ):
-            continue
-        return requirement_name(heading.text)
+        if 0 < line.level <= _REQUIREMENT_LEVEL and not _is_acceptance(line) and not _is_scenario(line):
+            return requirement_name(line.title)
     return ""
 
 
@@ -281,16 +268,16 @@ def _with_ids(spec_id: str, scenarios: Sequence[Scenario]) -> Iterator[Scenario]
 
 
 def _find_skipped(page: MarkdownPage, scenarios: Sequence[Scenario]) -> Iterator[SkippedLine]:
-    yield from (SkippedLine(line, why) for line, why in page.skipped)
+    yield from page.skipped
     read = {number for s in scenarios for number in range(s.line, s.last_line + 1)}
     section, last = 0, -1
     for line in page.lines:
-        section = line.number if line.heading else section
+        section = line.number if line.level else section
         if line.number in read:
             continue
         if _MATRIX.search(line.text):
             yield SkippedLine(line.number, "a table of cases is not read as scenarios")
-        elif line.heading and _LIKE_SCENARIO.fullmatch(line.heading.text):
+        elif _LIKE_SCENARIO.fullmatch(line.title):
             yield SkippedLine(line.number, "a heading `Scenario` needs a colon and a name")
         elif _LOOSE_STEP.match(line.text) and last != section:
             last = section

@@ -220,7 +220,7 @@ def _names(text: str, spec: Spec) -> bool:
         return True
     section = False
     for line in page.lines:
-        section = _RELATED.search(line.heading.text) is not None if line.heading else section
+        section = _RELATED.search(line.title) is not None if line.level else section
         if section and word.search(line.text):
             return True
     return False

@@ -47,6 +47,10 @@ class SpecFault:
     fix: str
 
 
+def error(line: int, what: str, fix: str) -> SpecFault:
+    return SpecFault("error", line, what, fix)
+
+
 def lint_spec(spec: Spec, text: str, base: Spec | None = None, base_text: str = "") -> tuple[SpecFault, ...]:
     """`base`: the spec that a delta changes; None if there is none."""
     faults = [*_lint_file(spec, text), *_lint_names(spec, text), *_lint_words(spec)]
@@ -68,16 +72,14 @@ def _lint_file(spec: Spec, text: str) -> Iterator[SpecFault]:
         line = max(1, len(text.splitlines()))
         where = "the feature" if is_feature(spec.path) else "the requirement that it is about, or at the end"
         fix = f"add these lines below {where}, and fill them in:\n{example}"
-        yield SpecFault("error", line, "there is no scenario, so there is nothing to test", fix)
+        yield error(line, "there is no scenario, so there is nothing to test", fix)
     if len(spec.blocks) > 1:
         where = ", ".join(map(str, spec.blocks))
         fix = "keep one; until then the first block that has a key gives its value"
-        yield SpecFault(
-            "error", spec.blocks[1], f"{len(spec.blocks)} front-matter blocks (lines {where})", fix
-        )
+        yield error(spec.blocks[1], f"{len(spec.blocks)} front-matter blocks (lines {where})", fix)
     for line in spec.unclear:
         fix = "answer it in the spec, then take it out"
-        yield SpecFault("error", line, f"an open question: `{UNCLEAR} …]`", fix)
+        yield error(line, f"an open question: `{UNCLEAR} …]`", fix)
     if spec.status not in STATUSES and spec.status not in _OTHER_STATUSES:
         fix = f"use one of {', '.join(STATUSES)}"
         yield SpecFault("warning", 1, f"the status {spec.status!r} is not known", fix)
@@ -93,7 +95,7 @@ def _lint_names(spec: Spec, text: str) -> Iterator[SpecFault]:
         first = by_name.setdefault(key, scenario)
         if first is not scenario:
             what = f"the scenario {scenario.name!r} is there twice in one requirement (line {first.line})"
-            yield SpecFault("error", scenario.line, what, "give one of them another name")
+            yield error(scenario.line, what, "give one of them another name")
     if is_delta(text) or is_feature(spec.path):
         return
     lines: dict[str, int] = {}
@@ -101,7 +103,7 @@ def _lint_names(spec: Spec, text: str) -> Iterator[SpecFault]:
         line = lines.setdefault(_fold_name(requirement.name), requirement.first)
         if line != requirement.first:
             what = f"the requirement {requirement.name!r} is there twice (line {line})"
-            yield SpecFault("error", requirement.first, what, "give one of them another name")
+            yield error(requirement.first, what, "give one of them another name")
 
 
 def _lint_words(spec: Spec) -> Iterator[SpecFault]:
@@ -115,9 +117,7 @@ def _lint_words(spec: Spec) -> Iterator[SpecFault]:
 def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]:
     """Finds faults of a delta that do not depend on the spec that it changes."""
     if not delta:
-        yield SpecFault(
-            "error", 1, "the delta changes nothing yet", "name a requirement in one of its sections"
-        )
+        yield error(1, "the delta changes nothing yet", "name a requirement in one of its sections")
     for line in unread_headings(text):
         yield SpecFault(
             "warning", line, "not read: this heading names no requirement", "`### Requirement: NAME`"
@@ -128,13 +128,13 @@ def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]
             if not entry.name or not entry.to:
                 missing = "FROM" if not entry.name else "TO"
                 fix = "- FROM: `### Requirement: OLD`\n- TO: `### Requirement: NEW`"
-                yield SpecFault("error", entry.line, f"a rename without its {missing}", f"write both:\n{fix}")
+                yield error(entry.line, f"a rename without its {missing}", f"write both:\n{fix}")
             continue
         first = entries.setdefault(_fold_name(entry.name), entry)
         if first is not entry:
             both = (min(first.operation, entry.operation), max(first.operation, entry.operation))
             what = f"{entry.name!r} is {first.operation} (line {first.line}) and {entry.operation}"
-            yield SpecFault("error", entry.line, what, _MOVE.get(both, "name it once"))
+            yield error(entry.line, what, _MOVE.get(both, "name it once"))
 
 
 def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str) -> Iterator[SpecFault]:
@@ -152,17 +152,17 @@ def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str
                     taken := _find_alike(entry.to, [name for name in names_before if name != entry.name])
                 ):
                     what = f"{entry.name!r} cannot be renamed: {taken!r} is there already"
-                    yield SpecFault("error", entry.line, what, "choose another name")
+                    yield error(entry.line, what, "choose another name")
             case "added" if alike := _find_alike(entry.name, names):
                 what = (
                     f"{entry.name!r} is there already, so it cannot be added"
                     if alike == entry.name
                     else f"{entry.name!r} differs from {alike!r} in case or blanks only"
                 )
-                yield SpecFault("error", entry.line, what, "move it below `## MODIFIED Requirements`")
+                yield error(entry.line, what, "move it below `## MODIFIED Requirements`")
             case "modified" | "removed" if entry.name in renames:
                 what = f"{entry.name!r} is renamed first (line {renames[entry.name].line})"
-                yield SpecFault("error", entry.line, what, f"call it `{renames[entry.name].to}` here")
+                yield error(entry.line, what, f"call it `{renames[entry.name].to}` here")
             case "modified" | "removed":
                 yield from _lint_target(entry, base, names)
                 if (entry.name, entry.body) in same:
@@ -177,11 +177,11 @@ def _lint_target(entry: DeltaEntry, base: Spec | None, names: Sequence[str]) -> 
         return
     if base is None:
         fix = "a new capability is ADDED only; else name a spec that exists"
-        yield SpecFault("error", entry.line, f"there is no spec that has {entry.name!r}", fix)
+        yield error(entry.line, f"there is no spec that has {entry.name!r}", fix)
         return
     close = _find_alike(entry.name, names)
     fix = f"write `{close}`, letter for letter" if close else f"{base.path} has: {', '.join(names) or 'none'}"
-    yield SpecFault("error", entry.line, f"{base.path} has no requirement {entry.name!r}", fix)
+    yield error(entry.line, f"{base.path} has no requirement {entry.name!r}", fix)
 
 
 def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterator[SpecFault]:
@@ -195,9 +195,7 @@ def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterat
                 and _fold_name(scenario.name) not in kept
             ):
                 what = f"the change of {entry.name!r} drops the scenario {scenario.name!r}"
-                yield SpecFault(
-                    "error", entry.line, what, "copy it into the block, or remove the requirement"
-                )
+                yield error(entry.line, what, "copy it into the block, or remove the requirement")
 
 
 def _find_alike(name: str, names: Sequence[str]) -> str:

@@ -8,36 +8,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
-from verdigris.languages.grammar.language import (
-    GrammarImports,
-    GrammarLanguage,
-    GrammarLiveness,
-    GrammarStubs,
-    Tables,
-)
-from verdigris.languages.grammar.trees import MOST_FILES, closure
-from verdigris.languages.protocol import HeldOut, TestIds, lazy_modules, lazy_part
+from verdigris.languages.grammar.folder import FolderStubs, FolderTables
+from verdigris.languages.grammar.language import GrammarImports, GrammarLanguage, GrammarLiveness
+from verdigris.languages.grammar.trees import MOST_FILES, closure, comments_of, text_of_node, walk
+from verdigris.languages.protocol import TestIds, WithheldCode, lazy_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tree_sitter import Node
 
-    from verdigris.languages import findings
-    from verdigris.languages.concern_rules import Rules
-    from verdigris.languages.findings import HeldGroup, Importable, Imported, ReadMany
-    from verdigris.languages.go import forms, stub_places, stubs, tests
-    from verdigris.languages.grammar import mutation, trees
-    from verdigris.languages.grammar.suite import TestPlace
-    from verdigris.languages.grammar.validation import AnswerForms
-    from verdigris.languages.probes import ByteEdit
-    from verdigris.languages.stubs import Stub, WorktreeFiles
-    from verdigris.languages.test_comments import Declared
-
-
-if not TYPE_CHECKING:
-    forms, stub_places, stubs, tests = lazy_modules(__name__, "forms stub_places stubs tests")
-    findings, mutation, trees = lazy_modules("verdigris.languages", "findings grammar.mutation grammar.trees")
+    from verdigris.languages.findings import Importable, Imported, ReadMany
 
 
 _GO_IMPORT = re.compile(rb'"([\w.\-/~]+)"')
@@ -50,11 +31,6 @@ class GoTestIds(TestIds):
 
     def encloses(self, written: str, reported: str) -> bool:
         return written.startswith(f"{reported}/")
-
-
-class GoStubs(GrammarStubs):
-    def missing_stubs(self, path: str, files: WorktreeFiles, said: Sequence[str]) -> tuple[Stub, ...]:
-        return stub_places.stubs_of(path, files, said)
 
 
 class GoImports(GrammarImports):
@@ -95,43 +71,18 @@ class GoLiveness(GrammarLiveness):
         return path.rpartition("/")[0] or "."
 
 
-class GoHeldOut(HeldOut):
-    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
-        """Makes one group of each folder: it is a package, and the runner runs it as one."""
+class GoHeldOut(WithheldCode):
+    def asked(self, code: Sequence[str]) -> list[tuple[str, ...]]:
+        """The files of each folder: it is a package, and the runner runs it as one."""
         folders = dict.fromkeys(path.rpartition("/")[0] for path in code)
-        asked = [tuple(path for path in code if path.rpartition("/")[0] == one) for one in folders]
-        return [findings.HeldGroup(paths, (*code, *data), tuple(code)) for paths in asked]
+        return [tuple(path for path in code if path.rpartition("/")[0] == folder) for folder in folders]
 
 
-class GoTables(Tables):
-    def suite(self, path: str) -> tests.GoSuite:
-        return tests.GoSuite(path)
-
-    def stub_forms(self) -> stubs.GoForms:
-        return stubs.GoForms()
-
-    def answer_forms(self) -> AnswerForms:
-        return forms.FORMS
-
-    def expectations(self) -> forms.GoExpectations:
-        return forms.GoExpectations()
-
-    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-        return forms.skip_edits(place, data, why)
-
-    def concern_rules(self) -> Rules:
-        return forms.RULES
-
-    def mutation_forms(self) -> mutation.MutationForms:
-        return mutation.MutationForms('if true { panic("not run by any test") };')
-
-    def declared(self, root: Node) -> list[Declared]:
-        return tests.declared(root)
-
+class GoTables(FolderTables):
     def code_in_comments(self, root: Node) -> list[str]:
         """Cgo compiles comments, so all of them count in a file that imports "C"."""
-        is_cgo = any(trees.text_of_node(node) == '"C"' for node in trees.walk(root))
-        return trees.comments_of(root) if is_cgo else super().code_in_comments(root)
+        is_cgo = any(text_of_node(node) == '"C"' for node in walk(root))
+        return comments_of(root) if is_cgo else super().code_in_comments(root)
 
 
 class GoLanguage(GrammarLanguage):
@@ -144,7 +95,7 @@ func Add(numbers string) int {
 Add no dependency."""
     project = lazy_part(f"{__name__}.project.GoProject")
     ids = cached_property(GoTestIds)
-    stubs = cached_property(GoStubs)
+    stubs = cached_property(FolderStubs)
     imports = cached_property(GoImports)
     liveness = cached_property(GoLiveness)
     held_out = cached_property(GoHeldOut)

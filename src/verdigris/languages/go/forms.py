@@ -7,21 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.concern_rules import read_rules
-from verdigris.languages.go.tests import SKIPS
 from verdigris.languages.grammar.changes import negate, swap_word
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
-from verdigris.languages.grammar.language import line_end
+from verdigris.languages.grammar.mutation import MutationForms
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
-from verdigris.languages.literals import quote_line
-from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
-    from verdigris.languages.grammar.suite import TestPlace
+    from verdigris.languages.probes import ByteEdit
 
 
 _TESTIFY = frozenset({"assert", "require"})
@@ -114,7 +111,7 @@ def _return_form(function: Node, body: Node) -> Returned | None:  # noqa: ARG001
     return Returned(kinds[told], form) if told in kinds else None
 
 
-FORMS = AnswerForms(
+ANSWERS = AnswerForms(
     functions={"function_declaration": body_of, "method_declaration": body_of},
     returned=_return_form,
     constants={
@@ -126,26 +123,6 @@ FORMS = AnswerForms(
 )
 
 
+EXPECTATIONS = GoExpectations
 RULES = read_rules(Path(__file__).with_name("concerns.txt"))
-
-
-def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-    """Adds `t.Skip` as the first statement, with the test's own name for `t`."""
-    function = place.node if place.node.type == "function_declaration" else place.body
-    block = part(function, "body")
-    parameter = first(parts(part(function, "parameters")), "parameter_declaration")
-    owner = text_of_node(part(parameter, "name"))
-    if block is None or owner in {"", "_"}:
-        return None
-    statements = parts(first(parts(block), "statement_list"))
-    call = first(parts(statements[0]), "call_expression") if statements else None
-    called = part(call, "function")
-    if text_of_node(part(called, "operand")) == owner and text_of_node(part(called, "field")) in SKIPS:
-        return ()
-    statement, at = f"{owner}.Skip({quote_line(why)})", block.start_byte + 1
-    following = statements[0].start_byte if statements else block.end_byte
-    if b"\n" not in data[at:following]:
-        return (ByteEdit(at, at, f" {statement};"),)
-    line = data[data.rfind(b"\n", 0, at) + 1 : at]
-    indent = line[: len(line) - len(line.lstrip())].decode()
-    return (ByteEdit(at, at, f"{line_end(data)}{indent}\t{statement}"),)
+MUTATION = MutationForms('if true { panic("not run by any test") };')

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from verdigris.core.settings import Stack
 from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at_root
-from verdigris.languages.folders import FoundStacks, folders_with, holds_suffix, outermost_of
+from verdigris.languages.folders import Folder, FoundStacks, folders_with, holds_suffix, outermost_of
 from verdigris.languages.protocol import Project
-from verdigris.languages.starter import RequiredTool, Script, Starter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from verdigris.languages.folders import Folder
-
+from verdigris.languages.starter import RequiredTool, Script, Starter, read_texts
 
 PLACES = Usual(
     tests=any_of(
@@ -56,36 +50,6 @@ def _directives(text: str, kept: frozenset[str]) -> bytes:
     return "\n".join(sorted(found)).encode()
 
 
-_ADD = "package calc\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
-_SUB = "\nfunc Sub(a, b int) int {\n\treturn a - b\n}\n"
-_STUB = '\nfunc Sub(a, b int) int {\n\tpanic("STUB:TDD")\n}\n'
-_TESTS = """\
-package calc
-
-import "testing"
-
-func TestAdd(t *testing.T) {
-	if got := Add(2, 3); got != 5 {
-		t.Errorf("Add(2, 3) = %d, want 5", got)
-	}
-}
-"""
-_EASY = """
-func TestAddZero(t *testing.T) {
-	if got := Add(2, 0); got != 2 {
-		t.Errorf("Add(2, 0) = %d, want 2", got)
-	}
-}
-"""
-_ASKED = """
-func TestSub(t *testing.T) {
-	if got := Sub(5, 3); got != 2 {
-		t.Errorf("Sub(5, 3) = %d, want 2", got)
-	}
-}
-"""
-_REAL = _TESTS + _ASKED
-
 _MISSING = "install Go, and have `go` on PATH"
 _BROKEN = "mend the installation of Go: `go version` has to work"
 
@@ -111,18 +75,21 @@ class GoProject(Project):
 
 
 def _script() -> Script:
+    texts = read_texts(Path(__file__).with_name("starter.txt"))
+    names = ("add", "sub", "stub", "tests", "easy", "asked")
+    add, sub, stub, tests, easy, asked = (texts[f"demo/{name}.go"] for name in names)
     return Script(
-        files={"go.mod": "module example.invalid/calc\n\ngo 1.21\n", "calc.go": _ADD, "calc_test.go": _TESTS},
+        files={"go.mod": "module example.invalid/calc\n\ngo 1.21\n", "calc.go": add, "calc_test.go": tests},
         source="calc.go",
         tests="calc_test.go",
         nothing_new="calc_test.go::TestAddZero",
         asked="calc_test.go::TestSub",
-        eager=_ADD + _SUB,
-        easy=_TESTS + _EASY,
-        real=_REAL,
-        stub=_ADD + _STUB,
-        weaker=_TESTS + _ASKED.replace("got != 2", "got == 0"),
-        careless=_ADD.replace("a + b", "a - b") + _SUB,
-        good=_ADD + _SUB,
+        eager=add + sub,
+        easy=tests + easy,
+        real=tests + asked,
+        stub=add + stub,
+        weaker=tests + asked.replace("got != 2", "got == 0"),
+        careless=add.replace("a + b", "a - b") + sub,
+        good=add + sub,
         needs=RequiredTool("go", "version", _MISSING, _BROKEN),
     )

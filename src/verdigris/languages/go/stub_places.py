@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.go.stubs import imports_of
 from verdigris.languages.go.uses import find_wanted, read_declarations
 from verdigris.languages.grammar.trees import part, parts, text_of_node, tree_of, walk
 from verdigris.languages.probes import ByteEdit, apply_edits
-from verdigris.languages.stubs import Stub, Wanted, data_of, untold_notes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from verdigris.languages.stubs import Signature, WorktreeFiles
-
+from verdigris.languages.stubs import Signature, Stub, Wanted, WorktreeFiles, data_of, untold_notes
 
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _TEST = "_test.go"

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.grammar.stubs import (
-    DeclarationItem,
-    Forms,
-    StubContext,
-    compare_members,
-    find_unmarked,
-    head_form,
-    member_context,
-    names_in_use,
-    report_fault,
-)
+from verdigris.languages.grammar.stubs import DeclarationItem, Forms, compare_members, head_form, names_in_use
 from verdigris.languages.grammar.trees import (
     COMMENTS,
     first,
@@ -30,6 +20,7 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.probes import ByteEdit, apply_edits
+from verdigris.languages.stub_rules import StubContext, find_unmarked, member_context, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -168,6 +159,9 @@ class GoForms(Forms):
         return apply_edits(text, edits)
 
 
+FORMS = GoForms
+
+
 def _find_items(node: Node) -> Iterator[DeclarationItem]:
     if node.type in COMMENTS:
         if text_of_node(node).startswith(_DIRECTIVES):
@@ -215,16 +209,12 @@ def _head(node: Node) -> str:
 
 def _body_fault(body: Node | None) -> str | None:
     statements = parts(first(parts(body), "statement_list"))
-    zeros = {text_of_node(n) for s in statements if s.type == "var_declaration" for n in _zero_names(s)}
+    specs = (spec for one in statements if one.type == "var_declaration" for spec in parts(one))
+    unset = (spec for spec in specs if part(spec, "value") is None)
+    zeros = {text_of_node(name) for spec in unset for name in spec.children_by_field_name("name")}
     if all(_is_empty(node, zeros) for node in statements):
         return None
     return "the body does more than panic or return a constant"
-
-
-def _zero_names(node: Node) -> Iterator[Node]:
-    for spec in parts(node):
-        if part(spec, "value") is None:
-            yield from spec.children_by_field_name("name")
 
 
 def _is_empty(node: Node, zeros: set[str]) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word, Words
+from verdigris.languages.grammar.language import line_end
 from verdigris.languages.grammar.suite import At, GrammarSuite, spell
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -17,12 +18,16 @@ from verdigris.languages.grammar.trees import (
     text_of_node,
     walk,
 )
+from verdigris.languages.literals import quote_line
+from verdigris.languages.probes import ByteEdit
 from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
+
+    from verdigris.languages.grammar.suite import TestPlace
 
 
 _EQUAL = {
@@ -38,24 +43,18 @@ _CALLS = {
     **dict.fromkeys(("DeepEqual", "Equal", "EqualFold", "Is", "As", "Compare"), 5.0),
     **dict.fromkeys(("Contains", "HasPrefix", "HasSuffix", "MatchString", "Match"), 3.0),
 }
-TESTIFY: dict[str, tuple[str, float]] = {
-    **dict.fromkeys(
-        ("Equal", "EqualValues", "Exactly", "Same", "JSONEq", "YAMLEq", "EqualError", "ErrorIs"), ("==", 5)
-    ),
-    **dict.fromkeys(("Nil", "Empty", "True", "False", "Zero", "EqualExportedValues"), ("is", 5)),
-    **dict.fromkeys(("InDelta", "InEpsilon", "WithinDuration", "InDeltaSlice"), ("near", 4)),
-    **dict.fromkeys(
-        ("ElementsMatch", "ErrorAs", "ErrorContains", "PanicsWithValue", "PanicsWithError"), ("part", 4)
-    ),
-    **dict.fromkeys(
-        ("Contains", "Regexp", "Subset", "Len", "Greater", "Less", "HTTPStatusCode"), ("part", 3)
-    ),
-    **dict.fromkeys(
-        ("NoError", "Error", "Panics", "GreaterOrEqual", "LessOrEqual", "Eventually"), ("ends", 2.5)
-    ),
-    **dict.fromkeys(("IsType", "Implements", "NotPanics"), ("type", 2)),
-    **dict.fromkeys(("NotNil", "NotEmpty", "NotZero", "NotEqual", "NotContains"), ("not", 1.5)),
+_RANKED: dict[tuple[str, float], str] = {
+    ("==", 5): "Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs",
+    ("is", 5): "Nil Empty True False Zero EqualExportedValues",
+    ("near", 4): "InDelta InEpsilon WithinDuration InDeltaSlice",
+    ("part", 4): "ElementsMatch ErrorAs ErrorContains PanicsWithValue PanicsWithError",
+    ("part", 3): "Contains Regexp Subset Len Greater Less HTTPStatusCode",
+    ("ends", 2.5): "NoError Error Panics GreaterOrEqual LessOrEqual Eventually",
+    ("type", 2): "IsType Implements NotPanics",
+    ("not", 1.5): "NotNil NotEmpty NotZero NotEqual NotContains",
 }
+"""The methods of testify by what they assert and how much that is worth."""
+TESTIFY = {name: ranked for ranked, names in _RANKED.items() for name in names.split()}
 _NO_ACTUAL = frozenset(
     {"Equal", "EqualValues", "Exactly", "Same", "JSONEq", "YAMLEq", "IsType", "Implements"}
 )
@@ -77,7 +76,7 @@ def negate_condition(condition: Node, at: At) -> Iterator[Check]:
         yield Check("or", 0.5, spell(condition, at.names))
     elif condition.type == "unary_expression" and operator == "!":
         words = spell(part(condition, "operand"), at.names)
-        yield Check("true", _called_rank(words), words)
+        yield Check("true", max((_CALLS.get(word.text, 1.0) for word in words), default=1.0), words)
     else:
         yield Check("false", 1.5, spell(condition, at.names))
 
@@ -106,10 +105,6 @@ def _number(words: Words) -> float:
         return 1e-6
 
 
-def _called_rank(words: Words) -> float:
-    return max((_CALLS.get(word.text, 1.0) for word in words), default=1.0)
-
-
 def testify(method: str, arguments: list[Node], at: At, *, with_t: bool) -> Check:
     given = [spell(argument, at.names) for argument in (arguments[1:] if with_t else arguments)]
     kind, rank = TESTIFY[method]
@@ -134,7 +129,7 @@ def gomega(function: Node | None, method: str, arguments: list[Node], at: At) ->
 
 _TESTS = ("Test", "Benchmark", "Fuzz", "Example")
 _FAILS = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
-SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
+_SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
 _OWNERS = frozenset({"t", "tb", "b", "f", "tt"})
 _OUTPUT = ("output:", "unordered output:")
 
@@ -253,7 +248,7 @@ class GoSuite(GrammarSuite):
     def _visit_call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
         owner, method = text_of_node(part(function, "operand")), text_of_node(part(function, "field"))
-        if owner in _OWNERS and method in SKIPS:
+        if owner in _OWNERS and method in _SKIPS:
             self.add_mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
         elif _is_failing(node):
             self.add_fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
@@ -322,3 +317,28 @@ def declared(root: Node) -> list[Declared]:
         )
         for node in functions
     ]
+
+
+SUITE = GoSuite
+
+
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
+    """Adds `t.Skip` as the first statement, with the test's own name for `t`."""
+    function = place.node if place.node.type == "function_declaration" else place.body
+    block = part(function, "body")
+    parameter = first(parts(part(function, "parameters")), "parameter_declaration")
+    owner = text_of_node(part(parameter, "name"))
+    if block is None or owner in {"", "_"}:
+        return None
+    statements = parts(first(parts(block), "statement_list"))
+    call = first(parts(statements[0]), "call_expression") if statements else None
+    called = part(call, "function")
+    if text_of_node(part(called, "operand")) == owner and text_of_node(part(called, "field")) in _SKIPS:
+        return ()
+    statement, at = f"{owner}.Skip({quote_line(why)})", block.start_byte + 1
+    following = statements[0].start_byte if statements else block.end_byte
+    if b"\n" not in data[at:following]:
+        return (ByteEdit(at, at, f" {statement};"),)
+    line = data[data.rfind(b"\n", 0, at) + 1 : at]
+    indent = line[: len(line) - len(line.lstrip())].decode()
+    return (ByteEdit(at, at, f"{line_end(data)}{indent}\t{statement}"),)

@@ -126,7 +126,10 @@ class GoUses(TypedUses):
                     self.types.setdefault(text_of_node(name), "")
 
     def is_use(self, node: Node) -> bool:
-        return not _is_owner(node) if node.type in self.forms.members else not _is_label(node)
+        if node.type not in self.forms.members:
+            return not _is_label(node)
+        # Where a member of the value is used, the value's own type is not known.
+        return node.parent is None or node.parent.type != "selector_expression"
 
     def origin(self, node: Node) -> Origin | None:
         if node.type in self.forms.members:
@@ -234,11 +237,6 @@ def _is_label(node: Node) -> bool:
     if parent.type == "literal_element" and parent.parent is not None:
         return part(parent.parent, "key") == parent
     return parent.type in _LABELS
-
-
-def _is_owner(node: Node) -> bool:
-    """Whether a member of the value is used, whose type is not known then."""
-    return node.parent is not None and node.parent.type == "selector_expression"
 
 
 def _type_of_constructor(name: str) -> str:

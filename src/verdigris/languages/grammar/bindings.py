@@ -101,14 +101,14 @@ def bound_names(node: Node, *, deep: bool = True, members: bool = True) -> Count
 
     `deep`: also inside the functions and classes in it. `members`: also names of attributes that are set.
     """
-    found: Counter[str] = Counter()
+    names: Counter[str] = Counter()
     stack = list(node.children)
     while stack:
         one = stack.pop()
-        found.update(text_of_node(name) for name in bound_by(one, members=members))
+        names.update(text_of_node(name) for name in bound_by(one, members=members))
         if deep or (one.type not in FUNCTIONS and one.type not in OWNERS and one.type not in VALUES):
             stack += one.children
-    return found
+    return names
 
 
 def bound_by(node: Node, *, members: bool = False) -> list[Node]:

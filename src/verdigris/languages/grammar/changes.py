@@ -35,7 +35,7 @@ _COMPUTING = frozenset({"*", "/", "%", "^", "|", "<<", ">>", "as"})
 
 def _literals(side: Sequence[Node]) -> list[Node]:
     """The literals that make up a value; empty if a call computes it, since its result is not known."""
-    found: list[Node] = []
+    literals: list[Node] = []
     if any(text_of_node(node) in _COMPUTING for node in side[1:]):
         return []
     for index, node in enumerate(side):
@@ -44,12 +44,12 @@ def _literals(side: Sequence[Node]) -> list[Node]:
         if node.type == "identifier" and text_of_node(node) not in _CONVERTED and _is_called(side, index):
             return []
         if node.type == "token_tree":
-            found += _literals(node.children[1:-1])
+            literals += _literals(node.children[1:-1])
         elif index and side[index - 1].type == ".":
             continue
         else:
-            found += literals_within(node)
-    return found
+            literals += literals_within(node)
+    return literals
 
 
 def _is_called(side: Sequence[Node], index: int) -> bool:
@@ -76,8 +76,8 @@ def pool_of(forms: Expectations, asserted: Iterable[Asserted]) -> Pool:
     members: set[str] = set()
     for one in asserted:
         for side in one.sides if one.kind in _COMPARED else ():
-            found = (text_of_node(node) for node in _values(forms, one, side))
-            literals |= {text for text in found if is_plain(text)}
+            texts = (text_of_node(node) for node in _values(forms, one, side))
+            literals |= {text for text in texts if is_plain(text)}
             if text := _member(forms, side):
                 members.add(text)
     return Pool(frozenset(literals), frozenset(members), any_size=bool(forms.unlike))
@@ -121,12 +121,12 @@ class Draw:
 def _equal(draw: Draw, one: Asserted) -> list[ProbeChange]:
     """Another value on the side that has one: one change of each literal before any is changed again."""
     for side in one.sides:
-        found: list[list[_Edits]] = [
+        drawn: list[list[_Edits]] = [
             [(_replace_node(node, text),) for text in _others(draw, one, node)] for node in _literals(side)
         ]
-        found += [] if one.slack else [_side_changes(draw, side)]
-        draw.dice.shuffle(found)
-        turns = [edits for turn in zip_longest(*found) for edits in turn if edits is not None]
+        drawn += [] if one.slack else [_side_changes(draw, side)]
+        draw.dice.shuffle(drawn)
+        turns = [edits for turn in zip_longest(*drawn) for edits in turn if edits is not None]
         if turns:
             return [ProbeChange(edits, told_change(side, edits)) for edits in turns]
     for side in one.sides:
@@ -140,8 +140,8 @@ def _equal(draw: Draw, one: Asserted) -> list[ProbeChange]:
 def _others(draw: Draw, one: Asserted, literal: Node) -> list[str]:
     """A few other literals. Of two equal items none becomes what stands beside it: sets may be equal then."""
     beside = [text_of_node(node) for node in literal.parent.named_children] if literal.parent else []
-    known = beside if beside.count(text_of_node(literal)) > 1 else []
-    return [text for text in draw.literals(literal, one.slack) if text not in known][:_FEW]
+    beside_it = beside if beside.count(text_of_node(literal)) > 1 else []
+    return [text for text in draw.literals(literal, one.slack) if text not in beside_it][:_FEW]
 
 
 def _spoilt(draw: Draw, one: Asserted) -> list[ProbeChange]:
@@ -163,10 +163,10 @@ def _holds(draw: Draw, one: Asserted) -> list[ProbeChange]:
     """Other items, all at once: which of them is found is not known."""
     [side] = one.sides
     items = parts(side[0])
-    known, edits = {text_of_node(item) for item in items}, []
+    texts, edits = {text_of_node(item) for item in items}, []
     for item in items:
         literals = _literals([item])
-        others = [text for text in draw.literals(literals[0]) if text not in known] if literals else []
+        others = [text for text in draw.literals(literals[0]) if text not in texts] if literals else []
         edits += [_replace_node(literals[0], others[0])] if others else []
     if not items or len(edits) < len(items):
         return []
@@ -191,8 +191,8 @@ def _pattern(draw: Draw, one: Asserted) -> list[ProbeChange]:
 def _given(draw: Draw, one: Asserted) -> list[ProbeChange]:
     """Another value among the arguments, or one argument more."""
     for side in draw.dice.sample(one.sides, len(one.sides)):
-        if found := _equal(draw, Asserted("equal", one.node, (side,))):
-            return found
+        if changes := _equal(draw, Asserted("equal", one.node, (side,))):
+            return changes
     arguments = part(one.node, "arguments")
     if arguments is None:
         return []
@@ -208,8 +208,8 @@ _OUTPUT = re.compile(r"//\s*(?:unordered )?output:", re.IGNORECASE)
 def _output(draw: Draw, one: Asserted) -> list[ProbeChange]:
     """Changes of the output that a Go example expects: the rest of the comment, or the next one."""
     node = one.node
-    found = _OUTPUT.match(text_of_node(node))
-    text = text_of_node(node)[found.end() :] if found else ""
+    match = _OUTPUT.match(text_of_node(node))
+    text = text_of_node(node)[match.end() :] if match else ""
     start = node.end_byte - len(text.encode("utf-8", "surrogateescape"))
     following = node.next_sibling
     if not text.strip() and following is not None and following.type in COMMENTS:
@@ -244,8 +244,8 @@ _FEW = 3
 def draw_changes(draw: Draw, one: Asserted, count: int) -> tuple[ProbeChange, ...]:
     """Draws up to `count` different changes; none if honest code could pass each of them."""
     for changes in CHANGES[one.kind]:
-        if found := changes(draw, one):
-            return tuple(found[:count])
+        if drawn := changes(draw, one):
+            return tuple(drawn[:count])
     return ()
 
 
@@ -254,8 +254,8 @@ def pair_of_values(draw: Draw, one: Asserted) -> tuple[ProbeChange, ...]:
     side = next((side for side in one.sides if one.is_free and not _does_more(side)), None)
     if side is None:
         return ()
-    known = sorted(draw.pool.literals - {text_of_node(side[0])})
-    different = {_value_of(text): text for text in draw.dice.sample(known, len(known))}
+    literals = sorted(draw.pool.literals - {text_of_node(side[0])})
+    different = {_value_of(text): text for text in draw.dice.sample(literals, len(literals))}
     pair = [*different.values(), *(text for text in ("0", "'a'") if _value_of(text) not in different)][:2]
     edits = [(_replace_node(side[0], text),) for text in pair]
     return tuple(ProbeChange(edit, told_change(side, edit)) for edit in edits)
@@ -327,20 +327,20 @@ def _unlike(forms: Expectations, node: Node) -> _Edits:
 def _side_changes(draw: Draw, side: Sequence[Node]) -> list[_Edits]:
     """Another member of its enumeration, a list without one of its items, or an empty list filled."""
     forms = draw.forms
-    found: list[_Edits] = []
+    changes: list[_Edits] = []
     if (member := _member(forms, side)) and (kin := draw.pool.other_members(member)):
-        found.append((ByteEdit(side[0].start_byte, side[-1].end_byte, draw.dice.choice(kin)),))
+        changes.append((ByteEdit(side[0].start_byte, side[-1].end_byte, draw.dice.choice(kin)),))
     if filled := forms.empties.get("".join(map(text_of_node, side))):
         text = filled.replace("%s", draw.any_value())
-        found.append((ByteEdit(side[0].start_byte, side[-1].end_byte, text),))
+        changes.append((ByteEdit(side[0].start_byte, side[-1].end_byte, text),))
     items = forms.items(side)
     texts = [text_of_node(item) for item in items]
     if len(items) > 1 and all(is_plain(text.lstrip("-")) for text in texts) and len({*texts}) == len(texts):
         at = draw.dice.randrange(1, len(items))
         start, end = items[at - 1].end_byte, items[at].end_byte
         lines = items[at].end_point[0] - items[at - 1].end_point[0]
-        found.append((ByteEdit(start, end, "\n" * lines),))
-    return found
+        changes.append((ByteEdit(start, end, "\n" * lines),))
+    return changes
 
 
 def _member(forms: Expectations, side: Sequence[Node]) -> str:

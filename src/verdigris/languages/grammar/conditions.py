@@ -302,8 +302,8 @@ class WriteOut:
             return term
         if term.kind == "name" and term.text in self.named:
             return self._inner(self.named[term.text], {}, self.named)
-        made = replace(term, parts=tuple(map(self.write, term.parts))) if term.parts else term
-        match made:
+        written = replace(term, parts=tuple(map(self.write, term.parts))) if term.parts else term
+        match written:
             case Term("call", _, (Term("name", name), *given)):
                 called = self.predicates.get(name)
             case Term("call", _, (Term("member", name, (of,)), *given)):
@@ -311,10 +311,10 @@ class WriteOut:
                 called = self.predicates.get(mine) or self.predicates.get(name)
                 given = [of, *given]
             case _:
-                return made
+                return written
         is_named = any(one.kind == "keyword" for one in given)
         if called is None or is_named or len(called.parameters) != len(given):
-            return made
+            return written
         return self._inner(called.node, dict(zip(called.parameters, given, strict=True)), {})
 
     def _inner(self, node: Node, given: Mapping[str, Term], named: Mapping[str, Node]) -> Term:

@@ -122,12 +122,12 @@ def sites_of(roots: Mapping[str, Node], visited: Visited, *, whole: bool) -> lis
     """
     functions = [(name, node) for root in roots.values() for name, node in functions_of(root, visited)]
     defined = Counter(name.rpartition(".")[2] for name, _ in functions)
-    found = [(name, one) for name, node in functions if (one := _predicate(node)) is not None]
-    owned = Counter(name for name, _ in found)
+    conditions = [(name, one) for name, node in functions if (one := _predicate(node)) is not None]
+    owned = Counter(name for name, _ in conditions)
     # If two functions have the same name, it is not known which one is called.
-    last = ((name.rpartition(".")[2], one) for name, one in found)
+    last = ((name.rpartition(".")[2], one) for name, one in conditions)
     predicates = {name: one for name, one in last if defined[name] == 1}
-    predicates |= {name: one for name, one in found if "." in name and owned[name] == 1}
+    predicates |= {name: one for name, one in conditions if "." in name and owned[name] == 1}
     reader = _DecisionReader(visited, predicates, whole=whole)
     return [site for path, root in roots.items() for site in reader.sites(path, root)]
 
@@ -203,8 +203,8 @@ class _DecisionReader:
                 yield self._asked(path, node, test, scope, joined.get(node.id))
             elif _is_logical(node) and not _is_inside_condition(node):
                 yield self._site(path, (node,), "value", read_term(node), scope)
-            for told in _compared(node):
-                yield self._site(path, (told,), "compared", read_term(told), scope, (TRUE, FALSE))
+            for compared in _compared(node):
+                yield self._site(path, (compared,), "compared", read_term(compared), scope, (TRUE, FALSE))
             stack += ((child, scope) for child in reversed(list(self.visited(node))))
 
     def _function(self, path: str, node: Node, scope: _Scope) -> Site:
@@ -256,7 +256,7 @@ def _inner_scope(scope: _Scope, node: Node, name: str) -> _Scope:
 
 
 def _named_conditions(function: Node, bound: Counter[str]) -> dict[str, Node]:
-    found: dict[str, Node] = {}
+    conditions: dict[str, Node] = {}
     for node in walk(function):
         field = _ASSIGNED.get(node.type)
         held = unwrapped(part(node, field)) if field else None
@@ -266,8 +266,8 @@ def _named_conditions(function: Node, bound: Counter[str]) -> dict[str, Node]:
         if (_is_comparison(held) or _is_logical(held) or _is_negation(held)) and bound[
             text_of_node(target)
         ] == 1:
-            found[text_of_node(target)] = held
-    return found
+            conditions[text_of_node(target)] = held
+    return conditions
 
 
 def _plain_site(path: str, node: Node, kind: str, scope: _Scope) -> Site:
@@ -282,18 +282,18 @@ def condition_of(node: Node) -> Node | None:
         return None
     if node.type == _TERNARY:
         return parts(node)[1]
-    found = parts(node)[0] if node.type == "if_clause" else part(node, "condition")
-    if found is None or any(one.type in {"let_condition", "let_chain"} for one in walk(found)):
+    condition = parts(node)[0] if node.type == "if_clause" else part(node, "condition")
+    if condition is None or any(one.type in {"let_condition", "let_chain"} for one in walk(condition)):
         return None
-    text = text_of_node(found)
+    text = text_of_node(condition)
     if (
-        found.type == "expression_statement"
+        condition.type == "expression_statement"
         or not text.strip(" ;")
-        or found.type in CONSTANTS
+        or condition.type in CONSTANTS
         or _ELSEWHERE.search(text)
     ):
         return None
-    return found
+    return condition
 
 
 def _is_logical(node: Node) -> bool:

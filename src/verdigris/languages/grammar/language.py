@@ -329,9 +329,9 @@ def _read_places(language: GrammarLanguage, path: str, root: Node) -> Sequence[T
 
 def _find_place(language: GrammarLanguage, places: Sequence[TestPlace], name: str) -> TestPlace | None:
     """The test of that name, or the innermost test that a run reports under it; None if two tests fit."""
-    made = [place for place in places if language.ids.makes(place.name, name)]
-    longest = max((len(place.name) for place in made), default=0)
-    inmost = [place for place in made if place.name == name] or [p for p in made if len(p.name) == longest]
+    fits = [place for place in places if language.ids.makes(place.name, name)]
+    longest = max((len(place.name) for place in fits), default=0)
+    inmost = [place for place in fits if place.name == name] or [p for p in fits if len(p.name) == longest]
     nodes = {place.node.id for place in inmost}
     return inmost[0] if len(nodes) == 1 else None
 

@@ -119,8 +119,8 @@ def mutate_by_grammar(
         path, node, about = held[at]
         edit = None if any(renamed.covers(one, about) for one in left) else _change_literal(node)
         if edit is not None:
-            made = _make_mutant(path, texts[path], *_told(node, (edit,)))
-            mutants.append(replace(made, weak=weak or node.id in names))
+            mutant = _make_mutant(path, texts[path], *_told(node, (edit,)))
+            mutants.append(replace(mutant, weak=weak or node.id in names))
     gone = {one.value for one in left}
     mutants += (_hold_default(*one, texts, gone) for one in added_defaults(old, new, forms.visited))
     return Mutated(tuple(mutants))
@@ -134,13 +134,13 @@ def read_roots(strip: Callable[[bytes], bytes], texts: Mapping[str, bytes | None
 
 
 def _mutate_site(forms: MutationForms, site: Site, data: bytes, *, weak: bool) -> Iterator[Mutant]:
-    made = partial(_make_mutant, site.path, data)
+    mutant = partial(_make_mutant, site.path, data)
     for node in site.nodes:
         if site.kind in _FAILING:
-            yield from (replace(made(*one), fails=True) for one in _fail(forms, node, site.kind))
+            yield from (replace(mutant(*one), fails=True) for one in _fail(forms, node, site.kind))
             continue
-        yield from (made(*one) for one in _force_decision(forms, node, site.kind))
-        yield from (replace(made(*one), weak=weak) for one in _boundaries(node))
+        yield from (mutant(*one) for one in _force_decision(forms, node, site.kind))
+        yield from (replace(mutant(*one), weak=weak) for one in _boundaries(node))
 
 
 def _make_mutant(path: str, data: bytes, node: Node, edits: tuple[ByteEdit, ...], what: str) -> Mutant:
@@ -151,8 +151,8 @@ def _told(node: Node, edits: tuple[ByteEdit, ...]) -> Change:
     """The edits of a node, with what they make of it."""
     start = node.start_byte
     moved = [ByteEdit(one.start - start, one.end - start, one.text) for one in edits]
-    made = apply_edits(node.text or b"", moved).decode("utf-8", "surrogateescape")
-    return node, edits, f"`{short(text_of_node(node))}` → `{short(made)}`: no test notices"
+    text = apply_edits(node.text or b"", moved).decode("utf-8", "surrogateescape")
+    return node, edits, f"`{short(text_of_node(node))}` → `{short(text)}`: no test notices"
 
 
 def _fail(forms: MutationForms, node: Node, kind: str) -> Iterator[Change]:
@@ -233,8 +233,8 @@ def _literals_of(
     forms: MutationForms, roots: Mapping[str, Node], same: Iterable[Site]
 ) -> Iterator[tuple[str, Node, Literal]]:
     """The literals outside of unchanged conditions, whose literals did not change either."""
-    asked = (site for site in same if site.kind not in _FAILING)
-    within = {one.id for site in asked for node in (*site.nodes, *site.stands_for) for one in walk(node)}
+    conditions = (site for site in same if site.kind not in _FAILING)
+    within = {one.id for site in conditions for node in (*site.nodes, *site.stands_for) for one in walk(node)}
     for path, root in roots.items():
         for node in _literals(forms, root):
             if node.id not in within:
@@ -318,8 +318,8 @@ def _hold_default(
     data, told = texts[function.path], text_of_node(default)
     what = f"the parameter `{name}` of `{function.name}` is new, and no test needs more than `{told}`"
     edit = _first_statement(function.node, data, f"{name} = {told}")
-    made = _make_mutant(function.path, data, function.node, (edit,), what)
-    return replace(made, weak=literal_text(default) in gone)
+    mutant = _make_mutant(function.path, data, function.node, (edit,), what)
+    return replace(mutant, weak=literal_text(default) in gone)
 
 
 def _first_statement(function: Node, data: bytes, statement: str) -> ByteEdit:

@@ -8,9 +8,10 @@ from verdigris.core.value import value
 from verdigris.languages.grammar.bindings import FUNCTIONS, functions_of, is_docstring, statements_of
 from verdigris.languages.grammar.conditions import CONSTANTS, literal_text
 from verdigris.languages.grammar.trees import part, parts, text_of_node
+from verdigris.languages.pairing import pair_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -39,10 +40,10 @@ def added_defaults(
     old: Mapping[str, Node], new: Mapping[str, Node], visited: Visited
 ) -> Iterator[tuple[Signature, str, Node]]:
     """The functions of `new` with a parameter that is new, its name and its default."""
-    now = _signatures(new, visited)
-    before = _counterparts(_signatures(old, visited), now)
+    then, now = _signatures(old, visited), _signatures(new, visited)
+    pairs = pair_up(then, now, *_NEARNESS)
     for at, function in enumerate(now):
-        had = before[at].defaults if at in before else {}
+        had = then[pairs[at]].defaults if at in pairs else {}
         fresh = [name for name in function.defaults if name not in had]
         surplus = len(function.defaults) - len(had)
         for name in fresh[-surplus:] if surplus > 0 else ():
@@ -59,33 +60,18 @@ def _signatures(roots: Mapping[str, Node], visited: Visited) -> list[Signature]:
 
 
 def _constant_defaults(function: Node) -> dict[str, Node]:
-    found: dict[str, Node] = {}
+    defaults: dict[str, Node] = {}
     for one in parts(part(function, "parameters")):
         name, default = (part(one, field) for field in _WITH_DEFAULT.get(one.type, ("name", "value")))
         if name is not None and default is not None and _is_constant(default):
-            found[text_of_node(name)] = default
-    return found
+            defaults[text_of_node(name)] = default
+    return defaults
 
 
 def _is_constant(node: Node) -> bool:
     if node.type in {"tuple", "unary_operator", "unary_expression"}:
         return all(map(_is_constant, parts(node)))
     return node.type in CONSTANTS
-
-
-def _counterparts(old: Sequence[Signature], new: Sequence[Signature]) -> dict[int, Signature]:
-    """Maps the index of each new function to what it was, one to one; the nearest pairs come first."""
-    found: dict[int, Signature] = {}
-    left = list(old)
-    for key in _NEARNESS:
-        known: dict[Hashable, list[Signature]] = {}
-        for one in left:
-            known.setdefault(key(one), []).append(one)
-        for at, one in enumerate(new):
-            if at not in found and (fitting := known.get(key(one))):
-                found[at] = fitting.pop(0)
-        left = [one for each in known.values() for one in each]
-    return found
 
 
 def _values(one: Signature) -> tuple[str, ...]:

@@ -1,7 +1,4 @@
-"""Decides whether a change adds only stubs; and combines later declarations with the code of before.
-
-A change adds only stubs if every old declaration is unchanged and every new one is a stub.
-"""
+"""Reads declarations for the rules of stubs; and combines later declarations with the code of before."""
 
 # A default takes the arguments of the methods that override it:
 # ruff: noqa: ARG002
@@ -11,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.languages import STUB_MARK as MARK
-from verdigris.core.value import field, replace, value
+from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -25,6 +22,7 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.probes import ByteEdit, apply_edits
+from verdigris.languages.stub_rules import Rules, StubContext, StubMarks, compare_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -55,26 +53,20 @@ class DeclarationItem:
         return line_of(self.before[0] if self.before else self.node)
 
     @property
+    def last(self) -> int:
+        return last_line(self.node)
+
+    @property
+    def marked_to(self) -> int:
+        return self.head or self.last
+
+    @property
+    def is_broken(self) -> bool:
+        return self.node.has_error
+
+    @property
     def label(self) -> str:
         return f"`{self.names[0] if self.names else short(text_of_node(self.node), 40)}`"
-
-
-@value
-class StubContext:
-    """What is known when a new declaration is judged."""
-
-    marks: StubMarks
-    taken: frozenset[str] = frozenset()
-    """Names that existing code binds, and names of the language that it uses."""
-    types: frozenset[str] = frozenset()
-    """Names of existing types."""
-    existing: bool = True
-    covered: bool = False
-    """True inside a new declaration that is marked: its mark covers the members."""
-    added: set[str] = field(default_factory=set)
-
-    def is_marked(self, item: DeclarationItem) -> bool:
-        return self.covered or self.marks.on(item.line, item.head or last_line(item.node))
 
 
 def names_in_use(root: Node, items: Iterable[DeclarationItem], declared: Collection[str]) -> frozenset[str]:
@@ -84,7 +76,7 @@ def names_in_use(root: Node, items: Iterable[DeclarationItem], declared: Collect
     return frozenset(bound | used.difference(declared))
 
 
-class Forms(Protocol):
+class Forms(Rules[DeclarationItem], Protocol):
     """How one language writes declarations, and which part of a declaration is its work."""
 
     is_compiled: bool = False
@@ -99,16 +91,6 @@ class Forms(Protocol):
     def raises(self, node: Node) -> bool:
         """Whether a statement only raises."""
         ...
-
-    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
-        """Whether the new declaration is the old one in a changed form, to be compared in detail."""
-        ...
-
-    def judge_growth(
-        self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
-    ) -> Iterator[StubFinding]: ...
-
-    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]: ...
 
     def members(self, item: DeclarationItem) -> Node | None:
         """The node with the members of a declaration, such as the body of a class; None if there is none."""
@@ -144,75 +126,29 @@ def only_stubs(forms: Forms, path: str, before: bytes | None, after: bytes) -> S
 
 
 def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-    (new, fault), (old, known) = tree_of(path, after), tree_of(path, before or b"")
-    if fault is not None and known is None:
+    (new, fault), (old, old_fault) = tree_of(path, after), tree_of(path, before or b"")
+    if fault is not None and old_fault is None:
         return StubFinding(fault.line, f"syntax error: {fault.what}")
     items = forms.items(old)
     taken, types = forms.known_names(old)
-    marks = StubMarks.of(new, forms.raises, new=not items)
+    marks = marks_of(new, forms.raises, new=not items)
     seen = StubContext(marks, taken, types, existing=bool(items))
     return next(compare_items(forms, items, forms.items(new), seen), None)
 
 
-def compare_items(
-    forms: Forms, old: Sequence[DeclarationItem], new: Sequence[DeclarationItem], seen: StubContext
-) -> Iterator[StubFinding]:
-    rest = list(old)
-    for item in new:
-        at = _counterpart(forms, rest, item)
-        if at is None:
-            same = next((old for old in rest if old.names and old.names == item.names), None)
-            if same is not None:
-                why = "existing code stays as it is until a red test is claimed"
-                yield StubFinding(item.line, f"{item.label} was changed; {why}")
-            yield from _check_added(forms, item, seen)
-            continue
-        if at > 0:
-            yield StubFinding(item.line, f"{rest[0].label} was changed, removed or moved")
-        if rest[at].form != item.form:
-            yield from forms.judge_growth(rest[at], item, seen)
-        rest = rest[at + 1 :]
-    if rest:
-        line = last_line(new[-1].node) if new else 1
-        yield StubFinding(line, f"{rest[0].label} was changed, removed or moved")
-
-
-def _counterpart(forms: Forms, rest: Sequence[DeclarationItem], item: DeclarationItem) -> int | None:
-    exact = next((at for at, old in enumerate(rest) if old.form == item.form), None)
-    if exact is not None:
-        return exact
-    return next((at for at, old in enumerate(rest) if forms.is_successor(old, item)), None)
-
-
-def _check_added(forms: Forms, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
-    if item.node.has_error:
-        yield StubFinding(item.line, f"{item.label} cannot be read")
-    yield from forms.judge_addition(item, seen)
-    for name in item.names:
-        if name in seen.taken or name in seen.added:
-            yield StubFinding(item.line, f"`{name}` exists already, and would be replaced")
-    seen.added.update(item.names)
-
-
-def member_context(seen: StubContext, item: DeclarationItem, **changes: object) -> StubContext:
-    """The context for the members of a declaration, which have a scope of their own."""
-    made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.is_marked(item))
-    return replace(made, **changes)  # type: ignore[arg-type]
-
-
 def gather_items(
-    scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]], DeclarationItem]
+    scope: Node, leading: str, make: Callable[[Node, tuple[Node, ...]], DeclarationItem]
 ) -> list[DeclarationItem]:
     """The declarations of a scope, each with the nodes of type `leading` right before it."""
-    found: list[DeclarationItem] = []
+    items: list[DeclarationItem] = []
     before: list[Node] = []
     for node in scope.children:
         if node.type == leading:
             before.append(node)
         elif node.is_named and node.type not in COMMENTS and node.type != "empty_statement":
-            found.append(made(node, tuple(before)))
+            items.append(make(node, tuple(before)))
             before = []
-    return found
+    return items
 
 
 def compare_members(
@@ -225,18 +161,8 @@ def compare_members(
         yield StubFinding(
             item.line, f"{item.label}: put what is new at the end: values are counted from the top"
         )
-    for found in compare_items(forms, before, after, seen):
-        yield StubFinding(found.line, f"in {item.label}: {found.why}")
-
-
-def find_unmarked(item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
-    if not seen.is_marked(item):
-        yield StubFinding(item.line, f"{item.label} is not marked STUB:TDD")
-
-
-def report_fault(item: DeclarationItem, fault: str | None) -> Iterator[StubFinding]:
-    if fault is not None:
-        yield StubFinding(item.line, f"{item.label}: {fault}")
+    for finding in compare_items(forms, before, after, seen):
+        yield StubFinding(finding.line, f"in {item.label}: {finding.why}")
 
 
 def head_form(node: Node, *without: str) -> str:
@@ -249,38 +175,21 @@ _MISSING_MACROS = ("todo", "unimplemented")
 """Macros by which Rust marks missing code; they count as a mark."""
 
 
-@value
-class StubMarks:
-    marked: frozenset[int]
-    """Lines of the comments and raising statements that contain the marker."""
-    alone: frozenset[int]
-    """Lines with a comment and nothing else."""
-    whole: bool = False
-    """True if a marker at the top of a new file covers all of it."""
-
-    @classmethod
-    def of(cls, root: Node, raises: Callable[[Node], bool], *, new: bool) -> StubMarks:
-        marked: set[int] = set()
-        comments: set[int] = set()
-        code: set[int] = set()
-        for node in walk(root):
-            lines = range(line_of(node), _end_line(node) + 1)
-            if node.type in COMMENTS:
-                comments.update(lines)
-                marked.update(lines if MARK in text_of_node(node) else ())
-            elif not node.children:
-                code.update(() if _is_in_comment(node) else lines)
-            elif raises(node) and (MARK in text_of_node(node) or _is_missing_macro(node)):
-                marked.update(lines)
-        top = line_of(parts(root)[0]) if parts(root) else last_line(root) + 1
-        return cls(frozenset(marked), frozenset(comments - code), new and any(m < top for m in marked))
-
-    def on(self, start: int, last: int) -> bool:
-        """Whether a declaration is marked, on its own lines or in the comments right above."""
-        above = start - 1
-        while above in self.alone:
-            above -= 1
-        return self.whole or any(above < line <= last for line in self.marked)
+def marks_of(root: Node, raises: Callable[[Node], bool], *, new: bool) -> StubMarks:
+    marked: set[int] = set()
+    comments: set[int] = set()
+    code: set[int] = set()
+    for node in walk(root):
+        lines = range(line_of(node), _end_line(node) + 1)
+        if node.type in COMMENTS:
+            comments.update(lines)
+            marked.update(lines if MARK in text_of_node(node) else ())
+        elif not node.children:
+            code.update(() if _is_in_comment(node) else lines)
+        elif raises(node) and (MARK in text_of_node(node) or _is_missing_macro(node)):
+            marked.update(lines)
+    top = line_of(parts(root)[0]) if parts(root) else last_line(root) + 1
+    return StubMarks(frozenset(marked), frozenset(comments - code), new and any(m < top for m in marked))
 
 
 def _is_in_comment(node: Node) -> bool:
@@ -340,8 +249,8 @@ def _replace_work(
         inner = forms.members(item)
         if inner is not None:
             outer = None if twin is None else forms.members(twin)
-            known = [] if outer is None else forms.items(outer)
-            yield from _replace_work(forms, path, known, forms.items(inner), old_work=old_work)
+            members = [] if outer is None else forms.items(outer)
+            yield from _replace_work(forms, path, members, forms.items(inner), old_work=old_work)
         elif forms.runs_at_once(item):
             yield ByteEdit(item.node.start_byte, item.node.end_byte, "")
         elif twin is not None and old_work and forms.head(twin) == forms.head(item):

@@ -83,9 +83,9 @@ def walk(node: Node) -> Iterator[Node]:
     """The node and all below it, in the order of the text."""
     waiting = [node]
     while waiting:
-        found = waiting.pop()
-        yield found
-        waiting += reversed(found.children)
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
 
 
 def line_of(node: Node) -> int:
@@ -152,9 +152,9 @@ def same_tree(
     statement, the kind of quotes around a string. False if either text does not parse.
     `code_of`: returns the comments below a root that a tool executes.
     """
-    (old, fault), (new, found) = tree_of(path, before), tree_of(path, after)
+    (old, old_fault), (new, new_fault) = tree_of(path, before), tree_of(path, after)
     code_of = code_of or directives
-    if fault is not None or found is not None or code_of(old) != code_of(new):
+    if old_fault is not None or new_fault is not None or code_of(old) != code_of(new):
         return False
     try:
         return shape(old) == shape(new)
@@ -207,9 +207,9 @@ def _import_sources(node: Node) -> Iterator[Node]:
 
 def closure(start: str, leads: Mapping[str, Iterable[str]]) -> list[str]:
     """All files that can be reached from the start, which comes first; near ones before far ones."""
-    found, seen = [start], {start}
-    for one in found:  # the list grows during the loop
-        fresh = [to for to in leads.get(one, ()) if to not in seen]
-        found += fresh
-        seen.update(fresh)
-    return found
+    reached, done = [start], {start}
+    for one in reached:  # the list grows during the loop
+        fresh = [to for to in leads.get(one, ()) if to not in done]
+        reached += fresh
+        done.update(fresh)
+    return reached

@@ -129,20 +129,17 @@ class Uses:
         if call is None or not self.is_called(node):
             return ()
         given = parts(part(call, "arguments"))
+        packed = (self.forms.spread, self.forms.options)
         kinds = {one.type for one in given}
         return (
             WantedCall(
-                tuple(map(self.argument, (one for one in given if one.type not in self._packed))),
+                tuple(map(self.argument, (one for one in given if one.type not in packed))),
                 spread=self.forms.spread in kinds,
                 options=self.forms.options in kinds,
                 awaited=call.parent is not None and call.parent.type == self.forms.awaited,
                 result=self.results(call, last_word(text_of_node(node))),
             ),
         )
-
-    @property
-    def _packed(self) -> tuple[str, str]:
-        return self.forms.spread, self.forms.options
 
     def argument(self, node: Node) -> Argument:
         if node.type == "keyword_argument":

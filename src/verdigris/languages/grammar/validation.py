@@ -57,18 +57,18 @@ def find_empty_assertions(suite_of: SuiteOf, test: TestText) -> tuple[TestFault,
     if fault is not None:
         return None
     suite, plain = (_read_suite(suite_of, test, root, named=named) for named in (True, False))
-    found: dict[int, TestFault] = {}
+    faults: dict[int, TestFault] = {}
     for (fact, node, at), (bare, _, _) in zip(_asserted_facts(suite), _asserted_facts(plain), strict=True):
         if is_in_scope(at.scope, test.name) and (why := _fault_of(fact, bare, node, at, suite)):
-            found.setdefault(fact.line, TestFault(test.path, fact.line, f"`{short(fact.what)}` {why}"))
+            faults.setdefault(fact.line, TestFault(test.path, fact.line, f"`{short(fact.what)}` {why}"))
     own = next((one for one in suite.tests if one.name == test.name), None)
     if own is None:
         return None
     for node in walk(root):
         if node.type in _BLOCKS and own.line <= line_of(node) <= own.last:
             for line, why in _find_unreachable(suite_of, suite, node):
-                found.setdefault(line, TestFault(test.path, line, why))
-    return tuple(sorted(found.values(), key=lambda one: one.line))
+                faults.setdefault(line, TestFault(test.path, line, why))
+    return tuple(sorted(faults.values(), key=lambda one: one.line))
 
 
 def _read_suite(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> GrammarSuite:
@@ -153,10 +153,10 @@ def _silent_handler(node: Node) -> Node | None:
     while above is not None and above.type not in {"program", "source_file"}:
         handler = part(above, "handler") if above.type == "try_statement" else None
         if handler is not None and part(above, "body") == inner:
-            told = re.search(
+            answer = re.search(
                 r"\b(throw|expect|assert|fail|reject|done)\b", text_of_node(part(handler, "body"))
             )
-            return handler if told is None else None
+            return handler if answer is None else None
         inner, above = above, above.parent
     return None
 
@@ -219,19 +219,19 @@ def stub_bodies(
     forms: AnswerForms, path: str, before: bytes, after: bytes, literals: Sequence[str], dice: Random
 ) -> tuple[StubBody, ...]:
     """The bodies of new stubs, and of old ones that changed. `literals`: the values that tests expect."""
-    known = {
+    earlier = {
         name: text_of_node(function) for name, function, _ in _functions(forms, tree_of(path, before)[0])
     }
-    found = []
+    bodies = []
     for name, function, body in _functions(forms, tree_of(path, after)[0]):
-        if known.get(name) == text_of_node(function):
+        if earlier.get(name) == text_of_node(function):
             continue
         returned = forms.returned(function, body)
         answers = () if returned is None else tuple(_list_answers(forms, returned.kind, literals, dice))
         if returned is not None:
             place = line_of(function), body.start_byte, body.end_byte
-            found.append(StubBody(path, name, *place, returned.form, answers))
-    return tuple(found)
+            bodies.append(StubBody(path, name, *place, returned.form, answers))
+    return tuple(bodies)
 
 
 def _functions(forms: AnswerForms, root: Node) -> Iterator[tuple[str, Node, Node]]:
@@ -244,13 +244,13 @@ def _functions(forms: AnswerForms, root: Node) -> Iterator[tuple[str, Node, Node
 
 def _owners(node: Node) -> list[str]:
     """The classes around a function, and its receiver."""
-    found: list[str] = [text_of_node(part(node, "receiver"))] if part(node, "receiver") is not None else []
+    owners: list[str] = [text_of_node(part(node, "receiver"))] if part(node, "receiver") is not None else []
     above = node.parent
     while above is not None:
         if "class" in above.type or above.type == "impl_item":
-            found.insert(0, text_of_node(part(above, "name") or part(above, "type")))
+            owners.insert(0, text_of_node(part(above, "name") or part(above, "type")))
         above = above.parent
-    return [name for name in found if name]
+    return [name for name in owners if name]
 
 
 def _list_answers(
@@ -287,14 +287,14 @@ def _fill_numbers(text: str, dice: Chance) -> str:
 
 def expected_literals(reading: TestReading, name: str) -> tuple[str, ...]:
     """The numbers and texts that the assertions of a test compare with."""
-    found: dict[str, None] = {}
+    literals: dict[str, None] = {}
     for fact in reading.facts:
         if is_in_scope(fact.scope, name) and fact.check.kind != ROW:
             for words in (fact.check.expected, fact.check.subject):
                 text = "".join(word.text for word in words)
                 if is_plain(text.removeprefix("-")) and text not in {"true", "false"}:
-                    found[text] = None
-    return tuple(found)
+                    literals[text] = None
+    return tuple(literals)
 
 
 def body_of(node: Node) -> Node | None:

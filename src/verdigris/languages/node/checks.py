@@ -16,60 +16,34 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.suite import GrammarNames
 
 
-_MATCHERS: dict[str, tuple[str, float]] = {
-    **dict.fromkeys(
-        ("toBe", "toStrictEqual", "equal", "equals", "eq", "strictEqual", "deepStrictEqual"), ("==", 5)
-    ),
-    **dict.fromkeys(("toEqual", "eql", "eqls", "deepEqual", "looseEqual"), ("==", 4.8)),
-    **dict.fromkeys(
-        ("toBeNull", "toBeUndefined", "toBeNaN", "null", "undefined", "NaN", "true", "false"), ("is", 5)
-    ),
-    **dict.fromkeys(("isTrue", "isFalse", "isNull", "isUndefined", "isEmpty", "empty", "ifError"), ("is", 5)),
-    **dict.fromkeys(
-        ("toMatchObject", "containSubset", "include", "includes", "contain", "members"), ("part", 4)
-    ),
-    **dict.fromkeys(
-        ("toContain", "toContainEqual", "toMatch", "match", "string", "keys", "toHaveClass"), ("part", 3)
-    ),
-    **dict.fromkeys(("toHaveProperty", "property", "toHaveAttribute", "toHaveTextContent"), ("part", 3.5)),
-    **dict.fromkeys(
-        ("toHaveLength", "lengthOf", "length", "toHaveBeenCalledTimes", "callCount"), ("count", 3)
-    ),
-    **dict.fromkeys(("toBeCloseTo", "closeTo", "approximately"), ("near", 4)),
-    **dict.fromkeys(
-        (
-            "toHaveBeenCalledWith",
-            "toHaveBeenLastCalledWith",
-            "toHaveBeenNthCalledWith",
-            "calledWith",
-            "toHaveReturnedWith",
-        ),
-        ("called with", 4),
-    ),
-    **dict.fromkeys(
-        ("toHaveBeenCalled", "toHaveBeenCalledOnce", "called", "calledOnce", "toHaveReturned"), ("called", 2)
-    ),
-    **dict.fromkeys(("toMatchSnapshot", "toMatchFileSnapshot"), ("snapshot", 4)),
-    **dict.fromkeys(("toMatchInlineSnapshot", "toThrowErrorMatchingInlineSnapshot"), ("snapshot", 5)),
-    **dict.fromkeys(
-        ("toBeGreaterThan", "toBeLessThan", "above", "below", "greaterThan", "lessThan"), ("order", 3)
-    ),
-    **dict.fromkeys(
-        ("toBeGreaterThanOrEqual", "toBeLessThanOrEqual", "least", "most", "within"), ("order", 2.9)
-    ),
-    **dict.fromkeys(
-        ("toBeInstanceOf", "toBeTypeOf", "instanceOf", "instanceof", "a", "an", "typeOf"), ("type", 2)
-    ),
-    **dict.fromkeys(
-        ("toThrow", "toThrowError", "throw", "throws", "rejects", "rejected", "rejectedWith"), ("throws", 3)
-    ),
-    **dict.fromkeys(("toThrowErrorMatchingSnapshot",), ("throws", 4)),
-    **dict.fromkeys(("toBeFalsy", "isNotOk"), ("falsy", 1.5)),
-    **dict.fromkeys(("toBeTruthy", "ok", "isOk", "toBeInTheDocument", "toBeVisible"), ("truth", 1)),
-    **dict.fromkeys(("toBeDefined", "exist", "exists", "isDefined"), ("defined", 0.9)),
-    **dict.fromkeys(("doesNotThrow", "doesNotReject", "resolves"), ("calm", 2)),
-    **dict.fromkeys(("fail", "unreachable"), ("fail", 3)),
+_RANKED: dict[tuple[str, float], str] = {
+    ("==", 5): "toBe toStrictEqual equal equals eq strictEqual deepStrictEqual",
+    ("==", 4.8): "toEqual eql eqls deepEqual looseEqual",
+    ("is", 5): "toBeNull toBeUndefined toBeNaN null undefined NaN true false isTrue isFalse isNull "
+    "isUndefined isEmpty empty ifError",
+    ("part", 4): "toMatchObject containSubset include includes contain members",
+    ("part", 3): "toContain toContainEqual toMatch match string keys toHaveClass",
+    ("part", 3.5): "toHaveProperty property toHaveAttribute toHaveTextContent",
+    ("count", 3): "toHaveLength lengthOf length toHaveBeenCalledTimes callCount",
+    ("near", 4): "toBeCloseTo closeTo approximately",
+    ("called with", 4): "toHaveBeenCalledWith toHaveBeenLastCalledWith toHaveBeenNthCalledWith calledWith "
+    "toHaveReturnedWith",
+    ("called", 2): "toHaveBeenCalled toHaveBeenCalledOnce called calledOnce toHaveReturned",
+    ("snapshot", 4): "toMatchSnapshot toMatchFileSnapshot",
+    ("snapshot", 5): "toMatchInlineSnapshot toThrowErrorMatchingInlineSnapshot",
+    ("order", 3): "toBeGreaterThan toBeLessThan above below greaterThan lessThan",
+    ("order", 2.9): "toBeGreaterThanOrEqual toBeLessThanOrEqual least most within",
+    ("type", 2): "toBeInstanceOf toBeTypeOf instanceOf instanceof a an typeOf",
+    ("throws", 3): "toThrow toThrowError throw throws rejects rejected rejectedWith",
+    ("throws", 4): "toThrowErrorMatchingSnapshot",
+    ("falsy", 1.5): "toBeFalsy isNotOk",
+    ("truth", 1): "toBeTruthy ok isOk toBeInTheDocument toBeVisible",
+    ("defined", 0.9): "toBeDefined exist exists isDefined",
+    ("calm", 2): "doesNotThrow doesNotReject resolves",
+    ("fail", 3): "fail unreachable",
 }
+"""The words of matchers by what they assert and how much that is worth."""
+_MATCHERS = {name: ranked for ranked, names in _RANKED.items() for name in names.split()}
 _ARGUED = 2
 """What the rank of `toThrow` and its like gains by an argument that names the error."""
 _LITERALS = frozenset(

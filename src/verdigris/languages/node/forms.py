@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.concern_rules import read_rules
 from verdigris.languages.grammar.changes import negate, swap_word
 from verdigris.languages.grammar.expectations import FUNCTIONS, Expectations, last_of_each, table_of
+from verdigris.languages.grammar.mutation import MutationForms
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import (
     LIST,
@@ -204,7 +205,13 @@ def _return_form(function: Node, body: Node) -> Returned | None:
         told = inner[1].strip()
     if told in _NOTHING:
         return None
-    return Returned(_kind(told) if told else _kind_of_constant(body), form)
+    if told:
+        return Returned(_kind(told), form)
+    given = [parts(node)[0] for node in walk(body) if node.type == "return_statement" and parts(node)]
+    constant = given[0] if given else body
+    if constant.type == "parenthesized_expression" and parts(constant):
+        constant = parts(constant)[0]
+    return Returned(_CONSTANTS.get(constant.type, UNTOLD), form)
 
 
 def _kind(told: str) -> str:
@@ -215,15 +222,7 @@ def _kind(told: str) -> str:
     return TABLE if name.startswith(("Record<", "{")) else _TYPES.get(name, UNTOLD)
 
 
-def _kind_of_constant(body: Node) -> str:
-    given = [parts(node)[0] for node in walk(body) if node.type == "return_statement" and parts(node)]
-    found = given[0] if given else body
-    if found.type == "parenthesized_expression" and parts(found):
-        found = parts(found)[0]
-    return _CONSTANTS.get(found.type, UNTOLD)
-
-
-FORMS = AnswerForms(
+ANSWERS = AnswerForms(
     functions={
         "function_declaration": body_of,
         "method_definition": body_of,
@@ -241,4 +240,7 @@ FORMS = AnswerForms(
 )
 
 
+EXPECTATIONS = NodeExpectations
 RULES = read_rules(Path(__file__).with_name("concerns.txt"))
+_NOT_RUN = 'if (true) throw new Error("not run by any test");'
+MUTATION = MutationForms(_NOT_RUN, f"(() => {{ {_NOT_RUN} }})()")

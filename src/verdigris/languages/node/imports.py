@@ -6,59 +6,102 @@ import json
 import posixpath
 import re
 import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.value import value
 from verdigris.languages.findings import HeldGroup
 from verdigris.languages.folders import first_known
 from verdigris.languages.grammar.language import GrammarImports
-from verdigris.languages.grammar.trees import MOST_FILES, closure
+from verdigris.languages.grammar.trees import MOST_FILES, closure, first, part, parts, text_of_node
 from verdigris.languages.protocol import HeldOut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from tree_sitter import Node
 
     from verdigris.languages.findings import Importable, Imported, ReadMany
 
 
 _RELATIVE = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.[^"'\n]*)["']""")
 _NODE_IMPORT = re.compile(rb"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'`]([^"'`\n]+)["'`]""")
-_NODE_ENDS = (".js", ".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json")
+DEFAULT, ALL = "default", "*"
+_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
+
+
+def candidates(place: str) -> tuple[str, ...]:
+    """The paths that an import of this path may mean, the likeliest first: with another ending, or an index.
+
+    An import in TypeScript names the compiled file (`.js`), not the source file (`.ts`).
+    """
+    bare = re.sub(r"\.[cm]?[jt]sx?\Z", "", place)
+    stems = (bare, place, f"{place}/index")
+    return tuple(dict.fromkeys((place, *(f"{stem}{end}" for stem in stems for end in _ENDINGS))))
+
+
+def place_of(path: str, module: str) -> str:
+    """The path, from the root, that a relative import of a file names."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
+
+
+@value
+class ImportedName:
+    """A local name that an import binds."""
+
+    local: str
+    module: str
+    name: str
+    """The exported name: `default` if it has none, `*` for the whole module."""
+
+
+def read_imported(node: Node) -> Iterator[ImportedName]:
+    """The names that a statement binds by an import, by `require("…")` or by `await import("…")`."""
+    if node.type == "import_statement":
+        module = _unquote(part(node, "source"))
+        for one in parts(first(parts(node), "import_clause")):
+            match one.type:
+                case "identifier":
+                    yield ImportedName(text_of_node(one), module, DEFAULT)
+                case "namespace_import":
+                    yield ImportedName(text_of_node(next(iter(parts(one)), None)), module, ALL)
+                case "named_imports":
+                    yield from (_read_member(each, module, "name", "alias") for each in parts(one))
+    elif node.type == "variable_declarator" and (module := _required_module(part(node, "value"))):
+        pattern = part(node, "name")
+        if pattern is not None and pattern.type == "object_pattern":
+            yield from (_read_member(each, module, "key", "value") for each in parts(pattern))
+        else:
+            yield ImportedName(text_of_node(pattern), module, ALL)
+
+
+def _read_member(node: Node, module: str, exported: str, local: str) -> ImportedName:
+    name = part(node, exported) or node
+    return ImportedName(text_of_node(part(node, local) or name), module, text_of_node(name))
+
+
+def _required_module(node: Node | None) -> str:
+    if node is not None and node.type == "await_expression":
+        node = next(iter(parts(node)), None)
+    called = text_of_node(part(node, "function")) in {"require", "import"}
+    return _unquote(next(iter(parts(part(node, "arguments"))), None)) if called else ""
+
+
+def _unquote(node: Node | None) -> str:
+    return text_of_node(node).strip("\"'`")
 
 
 def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
     """The files that an import may mean. A name that is not relative may be an alias: its end decides."""
-    relative = name.startswith(".")
-    base = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) if relative else name
-    stems = [base, re.sub(r"\.[cm]?jsx?\Z", "", base)]
-    wanted = [
-        f"{stem}{end}" for stem in stems for end in ("", *_NODE_ENDS, *(f"/index{e}" for e in _NODE_ENDS))
-    ]
-    if relative:
-        return [one for one in dict.fromkeys(wanted) if one in files]
-    inner = base.lstrip("@~#").partition("/")[2]
-    ends = tuple(f"/{one.lstrip('@~#').partition('/')[2]}" for one in wanted) if inner else ()
+    if name.startswith("."):
+        return [one for one in candidates(place_of(path, name)) if one in files]
+    inner = name.lstrip("@~#").partition("/")[2]
+    ends = tuple(f"/{one}" for one in candidates(inner)) if inner else ()
     return [one for one in files if ends and f"/{one}".endswith(ends)]
 
 
 _MODULE = re.compile(rb"^[ \t]*(?:import|export)\b(?!\s*\()", re.MULTILINE)
 _STRICT = re.compile(rb"""\s*(?:"use strict"|'use strict');?""")
-_EMPTYING = """\
-const stem = {stem};
-const empty = (path) => fs.truncateSync(path, 0);
-const search = (folder) => {{
-  let found = [];
-  try {{ found = fs.readdirSync(folder, {{ withFileTypes: true }}); }} catch {{}}
-  for (const one of found) {{
-    const path = folder + "/" + one.name;
-    try {{
-      if (one.isDirectory()) search(path);
-      else if (one.isFile() && fs.readFileSync(path, "latin1").includes(stem)) empty(path);
-    }} catch {{}}
-  }}
-}};
-empty(here);
-search(os.tmpdir());
-"""
+_EMPTYING = Path(__file__).with_name("empty_on_load.js")
 _HEADS = {
     ".mjs": (
         'import fs from "node:fs";\nimport os from "node:os";\nimport {{ fileURLToPath }} from "node:url";\n'
@@ -87,7 +130,7 @@ class NodeImports(GrammarImports):
         """Resolves like Node and bundlers: the file, the file with an ending, or the index of a folder."""
         if not one.module.startswith("."):
             return
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), one.module))
+        place = place_of(path, one.module)
         if place in files.paths:
             yield place
             return
@@ -99,15 +142,8 @@ class NodeImports(GrammarImports):
         return path.endswith((".d.ts", ".d.mts", ".d.cts"))
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        """Lists imported files in the order of the text."""
-        folder, suffixes = posixpath.dirname(path), self.language.facts.suffixes
         for name in _RELATIVE.findall(text):
-            at = posixpath.normpath(posixpath.join(folder, name))
-            stem, dot = posixpath.splitext(at)
-            # TypeScript imports name the compiled file (`.js`), not the source file (`.ts`).
-            meant = [stem] if dot in suffixes else []
-            tried = [base + end for base in (*meant, at) for end in suffixes]
-            yield from first_known((at, *tried, *(f"{at}/index{end}" for end in suffixes)), files)
+            yield from first_known(candidates(place_of(path, name)), files)
 
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
@@ -145,7 +181,7 @@ class NodeHeldOut(HeldOut):
             name = posixpath.basename(path)
             head = _HEADS[end].format(name=json.dumps(f"./{name}" if end == ".mjs" else name))
             made[posixpath.join(posixpath.dirname(path), stem + end)] = (
-                head + _EMPTYING.format(stem=json.dumps(stem))
+                head + _EMPTYING.read_text("utf-8").replace("{stem}", json.dumps(stem))
             ).encode()
             first = f'import "./{stem}{end}";' if module else f'require("./{stem}{end}");'
             strict = _STRICT.match(data)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.paths import NODE_MODULES, Detected
@@ -28,11 +29,18 @@ from verdigris.languages.conventions import (
 from verdigris.languages.folders import PACKAGES_DEPTH, is_usable_glob, literal_glob, text_in, walk
 from verdigris.languages.node.stacks import find_bare, find_stacks, manifest
 from verdigris.languages.protocol import Project
-from verdigris.languages.starter import RequiredTool, Scaffolder, ScaffoldForm, Script, Starter, StarterTools
+from verdigris.languages.starter import (
+    RequiredTool,
+    Scaffolder,
+    ScaffoldForm,
+    Script,
+    Starter,
+    StarterTools,
+    read_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from verdigris.languages.findings import StackFacts
     from verdigris.languages.folders import Folder, FoundStacks
@@ -79,38 +87,8 @@ _NOT_SOURCE = (
 )
 _TAKEN = frozenset({"test", "tests", "node_modules", "vitest", "typescript", "prettier", "favicon_ico"})
 
-_TSCONFIG = """\
-{
-  "compilerOptions": {
-    "target": "ES2022",
-    "module": "ESNext",
-    "moduleResolution": "bundler",
-    "moduleDetection": "force",
-    "strict": true,
-    "noUncheckedIndexedAccess": true,
-    "skipLibCheck": true,
-    "noEmit": true,
-    "types": []
-  },
-  "include": ["src", "test"]
-}
-"""
-_VITEST = """\
-import { defineConfig } from "vitest/config";
-
-export default defineConfig({
-  test: { include: ["test/**/*.test.ts"] },
-});
-"""
-_SMOKE = """\
-// Shows that the tools work and find the source; the kata's own tests stand beside it.
-import { expect, test } from "vitest";
-import * as kata from "../src/index";
-
-test("the module can be imported", () => {
-  expect(typeof kata).toBe("object");
-});
-"""
+_TEXTS = Path(__file__).with_name("starter.txt")
+"""The texts of the scaffold, and those of the demo."""
 _BIN = "node_modules/.bin"
 _TOOLS = {"prettier": "^3", "typescript": "^5", "vitest": "^3"}
 _INSTALL = "npm install && git add package-lock.json && git commit -m 'chore: lock the tools'"
@@ -178,7 +156,8 @@ def _configured_tests(home: Path) -> tuple[str, ...]:
     for folder, _, names in walk(home, PACKAGES_DEPTH):
         if configured := sorted(_CONFIG & frozenset(names)):
             for text in _texts(home / folder, configured):
-                files |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in _named_files(text))
+                named = (path for words in _SETUP.findall(text) for path in _QUOTED.findall(words))
+                files |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in named)
                 globs |= dict.fromkeys(f"{folder}/{glob}".removeprefix("./") for glob in _test_globs(text))
     loaded = (literal_glob(path) for path in files if _is_ours(home, path))
     return (*loaded, *filter(is_usable_glob, globs))
@@ -209,10 +188,6 @@ def _texts(folder: Path, configured: list[str]) -> Iterator[str]:
     yield text_in(folder, *(name for name in configured if name != "package.json"))
 
 
-def _named_files(text: str) -> Iterator[str]:
-    return (path for words in _SETUP.findall(text) for path in _QUOTED.findall(words))
-
-
 def _is_ours(home: Path, path: str) -> bool:
     return (
         not path.startswith("/")
@@ -223,6 +198,7 @@ def _is_ours(home: Path, path: str) -> bool:
 
 
 def _form(name: str, title: str) -> ScaffoldForm:
+    texts = read_texts(_TEXTS)
     package = {
         "name": name,
         "version": "0.1.0",
@@ -236,10 +212,9 @@ def _form(name: str, title: str) -> ScaffoldForm:
         "package.json",
         {
             "package.json": json.dumps(package, indent=2) + "\n",
-            "tsconfig.json": _TSCONFIG,
-            "vitest.config.ts": _VITEST,
+            **{path: texts[path] for path in ("tsconfig.json", "vitest.config.ts")},
             "src/index.ts": f"// {title}.\n",
-            "test/smoke.test.ts": _SMOKE,
+            "test/smoke.test.ts": texts["test/smoke.test.ts"],
         },
         ("node_modules", "coverage/"),
     )
@@ -257,56 +232,27 @@ def _equipment(root: Path, _find_python: FindPython) -> StarterTools:
     return StarterTools(stack, (_INSTALL,) if shutil.which("npm") else (_MISSING, _INSTALL))
 
 
-_PACKAGE = """\
-{
-  "name": "calc",
-  "private": true,
-  "type": "module",
-  "scripts": { "test": "node --test" }
-}
-"""
-_CALC = "export function add(a, b) {\n  return a + b;\n}\n"
-_SUB = "\nexport function sub(a, b) {\n  return a - b;\n}\n"
-_STUB = '\nexport function sub(a, b) {\n  throw new Error("STUB:TDD");\n}\n'
-_DEMO_TESTS = """\
-import assert from "node:assert/strict";
-import { test } from "node:test";
-import { add } from "../src/calc.js";
-
-test("adds", () => {
-  assert.equal(add(2, 3), 5);
-});
-"""
-_EASY = """
-test("adds zero", () => {
-  assert.equal(add(2, 0), 2);
-});
-"""
-_ASKED = """
-test("subtracts", () => {
-  assert.equal(sub(5, 3), 2);
-});
-"""
-_REAL = _DEMO_TESTS.replace("{ add }", "{ add, sub }") + _ASKED
-
 _NO_NODE = "install Node.js, and have `node` on PATH"
 _BROKEN_NODE = "mend the installation of Node.js: `node --version` has to work"
 
 
 def _script() -> Script:
+    texts = read_texts(_TEXTS)
+    calc, sub, tests = (texts[f"demo/{name}.js"] for name in ("calc", "sub", "tests"))
+    real = tests.replace("{ add }", "{ add, sub }") + texts["demo/asked.js"]
     return Script(
-        files={"package.json": _PACKAGE, "src/calc.js": _CALC, "test/calc.test.js": _DEMO_TESTS},
+        files={"package.json": texts["demo/package.json"], "src/calc.js": calc, "test/calc.test.js": tests},
         source="src/calc.js",
         tests="test/calc.test.js",
         nothing_new="test/calc.test.js::adds zero",
         asked="test/calc.test.js::subtracts",
-        eager=_CALC + _SUB,
-        easy=_DEMO_TESTS + _EASY,
-        real=_REAL,
-        stub=_CALC + _STUB,
-        weaker=_REAL.replace("assert.equal(sub(5, 3), 2)", "assert.ok(sub(5, 3))"),
-        careless=_CALC.replace("a + b", "a - b") + _SUB,
-        good=_CALC + _SUB,
+        eager=calc + sub,
+        easy=tests + texts["demo/easy.js"],
+        real=real,
+        stub=calc + texts["demo/stub.js"],
+        weaker=real.replace("assert.equal(sub(5, 3), 2)", "assert.ok(sub(5, 3))"),
+        careless=calc.replace("a + b", "a - b") + sub,
+        good=calc + sub,
         needs=RequiredTool("node", "--version", _NO_NODE, _BROKEN_NODE),
     )
 

@@ -51,20 +51,22 @@ class _NodePackage:
 
 def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
     stacks: dict[str, Stack] = {}
-    above: dict[str, _NodePackage] = {}
+    packages: dict[str, _NodePackage] = {}
     notes = []
     for place in folders_with(known, ["package.json"]):
         package = _package(root, place)
-        outer = [above[at] for at in above if is_below(place, at)]
-        runner = package.runner or (_inherited_runner(outer) if package.tested else None)
+        outer = [packages[at] for at in packages if is_below(place, at)]
+        # A workspace often lists its tools only at its root.
+        nearest = next((above.runner for above in reversed(outer) if above.runner), None)
+        runner = package.runner or (nearest if package.tested else None)
         covered = any(p.runs_all and p.place in stacks and runner in {None, p.runner} for p in outer)
-        above[place] = package
+        packages[place] = package
         if covered:
             continue
         if runner is not None and not _only_delegates(root, place):
             stacks[place] = Stack(root=place, language="node", runner=runner)
-        elif not any(p.place in stacks for p in outer) and (note := _describe_package(root, known, place)):
-            notes.append(note)
+        elif not any(p.place in stacks for p in outer) and holds_suffix(known, place, FACTS["node"].suffixes):
+            notes.append(_describe_no_tool(root, place))
     return FoundStacks(tuple(stacks.values()), () if stacks else tuple(notes))
 
 
@@ -82,11 +84,10 @@ def _package(root: Path, place: str) -> _NodePackage:
     document = manifest(home)
     is_workspace = bool(document.get("workspaces")) or (home / "pnpm-workspace.yaml").is_file()
     script = _test_scripts(document)
-    runner = (
-        _tool_in_script(script)
-        or _runner_of_dependencies(document)
-        or ("node-test" if _imports_node_test(home) else None)
-    )
+    depended = _dependencies(document)
+    runner = _tool_in_script(script) or next((tool for tool in _TOOLS if tool in depended), None)
+    if runner is None and any(_IMPORTED.search(text_in(home, path)) for path in _test_files(home)):
+        runner = "node-test"
     return _NodePackage(
         place,
         runner,
@@ -99,11 +100,6 @@ def _only_delegates(root: Path, place: str) -> bool:
     """Whether the test script only runs those of the workspaces, so that the root has no tests of its own."""
     script = _test_scripts(manifest(root / place))
     return bool(_DELEGATED.search(script)) and _tool_in_script(_DELEGATED.split(script)[0]) is None
-
-
-def _inherited_runner(outer: list[_NodePackage]) -> str | None:
-    """The runner of the nearest package above: a workspace often lists its tools only at its root."""
-    return next((package.runner for package in reversed(outer) if package.runner), None)
 
 
 def _test_scripts(document: dict[str, Any]) -> str:
@@ -120,18 +116,9 @@ def _tool_in_script(script: str) -> str | None:
     return "node-test" if _NODE_TEST.search(script) else None
 
 
-def _runner_of_dependencies(document: dict[str, Any]) -> str | None:
-    known = _dependencies(document)
-    return next((tool for tool in _TOOLS if tool in known), None)
-
-
 def _dependencies(document: dict[str, Any]) -> set[str]:
     tables = (document.get(key) for key in ("dependencies", "devDependencies"))
     return {str(name) for table in tables if isinstance(table, dict) for name in table}
-
-
-def _imports_node_test(home: Path) -> bool:
-    return any(_IMPORTED.search(text_in(home, path)) for path in _test_files(home))
 
 
 def _test_files(home: Path) -> Iterator[str]:
@@ -156,11 +143,6 @@ def find_bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
         if "package.json" in known[0].files
         else FoundStacks()
     )
-
-
-def _describe_package(root: Path, known: Sequence[Folder], place: str) -> str:
-    """A note about a missing tool; empty for a package without code, which may only be there for a linter."""
-    return _describe_no_tool(root, place) if holds_suffix(known, place, FACTS["node"].suffixes) else ""
 
 
 def _describe_no_tool(root: Path, place: str) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import value
+from verdigris.languages.folders import first_known
 from verdigris.languages.grammar.trees import first, grammar_of, part, parts, text_of_node, tree_of, walk
 from verdigris.languages.grammar.uses import NAMES, UseForms, Uses, is_class, kind_of_name, last_word
+from verdigris.languages.node.imports import ALL, DEFAULT, candidates, place_of, read_imported
 from verdigris.languages.node.stubs import NodeForms
 from verdigris.languages.stubs import Kind, Stub, Wanted, by_file, data_of, merge_wanted
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from verdigris.languages.stubs import Parameter, Signature, WorktreeFiles
 
 
-DEFAULT = "default"
 _RESERVED = """
     break case catch class const continue debugger default delete do else enum export extends false finally
     for function if import in instanceof new null return super switch this throw true try typeof var void
@@ -56,31 +56,12 @@ class NodeUses(Uses):
         self.taken: dict[str, Origin] = {}
         """Local names, each with the module and the exported name."""
         self.modules: dict[str, str] = {}
-        for node in self.nodes:
-            if node.type == "import_statement":
-                self._read_import(node)
-            elif node.type == "variable_declarator" and (module := _required_module(part(node, "value"))):
-                self._read_required(part(node, "name"), module)
+        for bound in (bound for node in self.nodes for bound in read_imported(node)):
+            if bound.name == ALL:
+                self.modules[bound.local] = bound.module
+            else:
+                self.taken[bound.local] = (bound.module, bound.name)
         self.read_variables()
-
-    def _read_import(self, node: Node) -> None:
-        module = text_of_node(part(node, "source")).strip("\"'`")
-        for one in parts(first(parts(node), "import_clause")):
-            match one.type:
-                case "identifier":
-                    self.taken[text_of_node(one)] = (module, DEFAULT)
-                case "namespace_import":
-                    self.modules[text_of_node(next(iter(parts(one)), None))] = module
-                case "named_imports":
-                    for each in parts(one):
-                        name = text_of_node(part(each, "name"))
-                        self.taken[text_of_node(part(each, "alias")) or name] = (module, name)
-
-    def _read_required(self, pattern: Node | None, module: str) -> None:
-        if pattern is not None and pattern.type == "object_pattern":
-            self.taken |= {text_of_node(one): (module, text_of_node(one)) for one in parts(pattern)}
-        else:
-            self.modules[text_of_node(pattern)] = module
 
     def is_use(self, node: Node) -> bool:
         around = node.parent
@@ -110,15 +91,6 @@ class NodeUses(Uses):
         return "function" if self.is_called(node) else named
 
 
-def _required_module(node: Node | None) -> str:
-    """The module of `require("…")` or `await import("…")`."""
-    if node is not None and node.type == "await_expression":
-        node = next(iter(parts(node)), None)
-    if node is None or text_of_node(part(node, "function")) not in {"require", "import"}:
-        return ""
-    return text_of_node(next(iter(parts(part(node, "arguments"))), None)).strip("\"'`")
-
-
 def read_exports(path: str, data: bytes) -> frozenset[str] | None:
     """The names that a module exports; None if they depend on another module or on a value."""
     names: set[str] = set()
@@ -140,12 +112,14 @@ def read_exports(path: str, data: bytes) -> frozenset[str] | None:
     return frozenset(names)
 
 
-_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _COMMON = re.compile(r"^\s*(?:module\.)?exports\b", re.MULTILINE)
 _LOADS = re.compile(r"\brequire\(")
 
 
-def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+def stubs_of(path: str, files: WorktreeFiles, _said: Sequence[str]) -> tuple[Stub, ...]:
+    """The stubs of a test; its text shows enough."""
+    if grammar_of(path) != "node":
+        return ()
     text = files.text(path)
     wanted = merge_wanted(NodeUses(tree_of(path, data_of(path, files))[0]).wanted())
     common = bool(_LOADS.search(text)) and " from " not in text
@@ -170,11 +144,8 @@ def _find_file(test: str, module: str, files: WorktreeFiles) -> str | None:
     """The source file of a relative import, which need not exist; None for any other import."""
     if not module.startswith("."):
         return None
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(test), module))
-    bare = re.sub(r"\.([cm]?)[jt]sx?$", "", place)
-    tries = [place, *(bare + end for end in _ENDINGS), *(f"{place}/index{end}" for end in _ENDINGS)]
-    found = next((each for each in tries if each in files.paths), None)
-    at = found or _path_of_new_module(test, place)
+    place = place_of(test, module)
+    at = next(first_known(candidates(place), files.paths), None) or _path_of_new_module(test, place)
     return at if files.is_source(at) and grammar_of(at) is not None else None
 
 

@@ -10,14 +10,10 @@ from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
-    StubContext,
     compare_members,
-    find_unmarked,
     gather_items,
     head_form,
-    member_context,
     names_in_use,
-    report_fault,
 )
 from verdigris.languages.grammar.trees import (
     first,
@@ -30,6 +26,7 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.node.checks import enum_fault, function_fault, value_fault
+from verdigris.languages.stub_rules import StubContext, find_unmarked, member_context, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,7 +127,12 @@ class NodeForms(Forms):
             case "export_statement":
                 yield from self._judge_export(item, seen)
             case kind if kind in _FUNCTIONS:
-                yield from self._judge_function(item, node, seen)
+                yield from find_unmarked(item, seen)
+                name = text_of_node(part(node, "name"))
+                felt = name in _FELT or name.startswith("[")
+                if node.type == "method_definition" and seen.existing and felt:
+                    yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
+                yield from report_fault(item, function_fault(node))
             case kind if kind in _CLASSES:
                 yield from self._judge_class(item, node, seen)
             case kind if kind in _TYPES | _SIGNATURES | {"enum_assignment", "property_identifier"}:
@@ -154,13 +156,6 @@ class NodeForms(Forms):
         if value is not None and value.type != "identifier":
             yield from find_unmarked(item, seen)
             yield from report_fault(item, value_fault(value))
-
-    def _judge_function(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
-        yield from find_unmarked(item, seen)
-        name = text_of_node(part(node, "name"))
-        if node.type == "method_definition" and seen.existing and (name in _FELT or name.startswith("[")):
-            yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
-        yield from report_fault(item, function_fault(node))
 
     def _judge_class(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         if any(n.type == "decorator" for n in node.children):
@@ -194,20 +189,20 @@ class NodeForms(Forms):
             yield from report_fault(item, value_fault(value))
 
     def members(self, item: DeclarationItem) -> Node | None:
-        node = _declaration_of(item.node)
+        node = _declaration(item.node) or item.node
         return (
             part(node, "body") if node.type in {"class_declaration", "abstract_class_declaration"} else None
         )
 
     def head(self, item: DeclarationItem) -> str:
-        node = _declaration_of(item.node)
+        node = _declaration(item.node) or item.node
         if node.type in {"lexical_declaration", "variable_declaration"}:
             return " ".join(head_form(one, "value") for one in parts(node))
         return f"{item.node.type} {head_form(node, 'body', 'value')}"
 
     def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
         typed = not path.endswith(("js", "jsx"))
-        node = _declaration_of(item.node)
+        node = _declaration(item.node) or item.node
         if body := part(node, "body"):
             if node.type not in {"interface_declaration", "enum_declaration"}:
                 yield body, _THROWS
@@ -219,9 +214,14 @@ class NodeForms(Forms):
         values.append(part(assigned, "right"))
         if node.type == "type_alias_declaration":
             return
-        yield from (
-            _stub_of_value(value, typed=typed) for value in values if value is not None and _is_work(value)
-        )
+        for value in values:
+            if value is None or not _is_work(value):
+                continue
+            inner = part(value, "body") if value.type in _VALUES else None
+            if inner is not None:
+                yield inner, _THROWS
+            else:
+                yield value, "undefined as any" if typed else "undefined"
 
     def runs_at_once(self, item: DeclarationItem) -> bool:
         node = item.node
@@ -231,6 +231,9 @@ class NodeForms(Forms):
             return False
         assigned = first(parts(node), "assignment_expression")
         return not text_of_node(part(assigned, "left")).startswith(_EXPORTED)
+
+
+FORMS = NodeForms
 
 
 def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
@@ -326,10 +329,6 @@ def _is_require(node: Node) -> bool:
     return node.type == "call_expression" and text_of_node(part(node, "function")) == "require"
 
 
-def _declaration_of(node: Node) -> Node:
-    return part(node, "declaration") or node if node.type == "export_statement" else node
-
-
 def _is_work(value: Node) -> bool:
     """Whether a value is work of this file; names that it passes on and required modules are not."""
     if value.type == "object":
@@ -339,10 +338,3 @@ def _is_work(value: Node) -> bool:
             for one in parts(value)
         )
     return value.type != "identifier" and not text_of_node(value).startswith("require(")
-
-
-def _stub_of_value(value: Node, *, typed: bool) -> tuple[Node, str]:
-    body = part(value, "body")
-    if value.type in _VALUES and body is not None:
-        return body, _THROWS
-    return value, "undefined as any" if typed else "undefined"

@@ -9,6 +9,7 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.languages import file_end
 from verdigris.core.value import value
 from verdigris.languages.grammar.trees import line_of, part, parts, text_of_node
+from verdigris.languages.protocol import TestIds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,23 +33,17 @@ class NodeId:
 
 def node_id(path: str, names: Sequence[str]) -> str:
     r"""Writes a `›` inside a name as `\›`, so that `split_node_id` returns the same names."""
-    return f"{path}::{SEPARATOR.join(_SLASHED.sub(_escape, name) for name in names)}"
+    escaped = (_SLASHED.sub(lambda found: found[1] * 2 + "\\›", name) for name in names)
+    return f"{path}::{SEPARATOR.join(escaped)}"
 
 
 def split_node_id(test_id: str) -> NodeId:
     end = file_end(test_id)
     if end < 0:
         return NodeId(test_id, ())
-    names = test_id[end + 2 :].split(SEPARATOR)
-    return NodeId(test_id[:end], tuple(_SLASHED.sub(_unescape, name) for name in names))
-
-
-def _escape(found: re.Match[str]) -> str:
-    return found[1] * 2 + "\\›"
-
-
-def _unescape(found: re.Match[str]) -> str:
-    return found[1][: len(found[1]) // 2] + "›"
+    escaped = test_id[end + 2 :].split(SEPARATOR)
+    names = (_SLASHED.sub(lambda found: found[1][: len(found[1]) // 2] + "›", name) for name in escaped)
+    return NodeId(test_id[:end], tuple(names))
 
 
 _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
@@ -147,34 +142,41 @@ _FILLED_IN = r"%%|%[a-zA-Z#$]|\$\{[^}]*\}|\$#|\$[\w.]+"
 _QUOTED = r"(^| › )`(.*?)`(?= › |$)"
 
 
-def can_become(written: str, reported: str) -> bool:
+def _can_become(written: str, reported: str) -> bool:
     """Whether a written name with placeholders can become the reported name."""
     fixed = re.split(_FILLED_IN, re.sub(_QUOTED, r"\1\2", written))
     return len(fixed) > 1 and re.fullmatch(".*".join(map(re.escape, fixed)), reported, re.DOTALL) is not None
 
 
-def case_of(mark: IdMark, result: TestResult) -> str | None:
-    """The name of a case in brackets, empty for a test without a table; None if the result is another's."""
-    test, names = _declaration(mark), split_node_id(result.native_id).names
-    if test.names is not None and not test.is_each:
-        return "" if test.names == names else None
-    # Computed names do not show which test it is, but its line does.
-    if not test.line <= result.line <= test.last_line:
-        return None
-    return f"[{names[-1]}]" if test.is_each else ""
+class NodeTestIds(TestIds):
+    def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:  # noqa: ARG002 - by names
+        """The name of a case in brackets, empty for a test without a table; None if it is another test's."""
+        test, names = _declaration(mark), split_node_id(result.native_id).names
+        if test.names is not None and not test.is_each:
+            return "" if test.names == names else None
+        # Computed names do not show which test it is, but its line does.
+        if not test.line <= result.line <= test.last_line:
+            return None
+        return f"[{names[-1]}]" if test.is_each else ""
 
+    def native_id(self, path: str, mark: IdMark, case: str) -> str:
+        test = _declaration(mark)
+        if test.names is None or (test.is_each and not case):
+            return path
+        return node_id(path, (*test.names[:-1], case[1:-1]) if test.is_each else test.names)
 
-def native_id(path: str, mark: IdMark, case: str) -> str:
-    """The id of a marked test; its file, if only a run shows the id."""
-    test = _declaration(mark)
-    if test.names is None or (test.is_each and not case):
-        return path
-    return node_id(path, (*test.names[:-1], case[1:-1]) if test.is_each else test.names)
+    def written_id(self, path: str, mark: IdMark) -> str | None:
+        names = _declaration(mark).names
+        return None if names is None else node_id(path, names)
 
+    def makes(self, written: str, reported: str) -> bool:
+        return written == reported or _can_become(written, reported)
 
-def written_id(path: str, mark: IdMark) -> str | None:
-    names = _declaration(mark).names
-    return None if names is None else node_id(path, names)
+    def encloses(self, written: str, reported: str) -> bool:
+        return written.startswith(f"{reported}{SEPARATOR}")
+
+    def name_parts(self, native: str) -> tuple[str, ...]:
+        return split_node_id(native).names
 
 
 def _declaration(mark: IdMark) -> Declaration:

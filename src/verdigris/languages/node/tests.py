@@ -20,8 +20,17 @@ from verdigris.languages.grammar.trees import (
 )
 from verdigris.languages.literals import one_line, quote_line
 from verdigris.languages.node.checks import assert_check, expect_check
-from verdigris.languages.node.test_ids import SEPARATOR, SUITES, TESTS, node_id, read_chain, read_name
+from verdigris.languages.node.test_ids import (
+    SEPARATOR,
+    SUITES,
+    TESTS,
+    declarations,
+    node_id,
+    read_chain,
+    read_name,
+)
 from verdigris.languages.probes import ByteEdit
+from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,6 +231,13 @@ class NodeSuite(GrammarSuite):
         self.visit_children(part(node, "finalizer"), at)
 
 
+SUITE = NodeSuite
+
+
+def declared(root: Node) -> list[Declared]:
+    return [Declared(one.line, one.line, one if one.is_test else None) for one in declarations(root)]
+
+
 def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
     """The argument of `expect(…)` and the words that follow it; None if the node is no expectation."""
     words: list[str] = []
@@ -265,7 +281,9 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] 
     if names[0] not in _MARKED or not _PLAIN.issuperset(names[1:]):
         return None
     given = parts(part(place.node, "arguments"))
-    if len(words) == 1 and _takes_options(given) and _is_node_test(place.node):
+    # Options are written, or may be, between the name and the function.
+    takes_options = len(given) == _NAME_AND_FUNCTION or (len(given) > 1 and given[1].type == "object")
+    if len(words) == 1 and takes_options and _is_node_test(place.node):
         return _set_option(given, why)
     # Jest has `test.concurrent.skip`, but no `test.skip.concurrent`.
     word = next((word for word in words if text_of_node(word) == "concurrent"), words[0])
@@ -279,11 +297,6 @@ def _is_node_test(node: Node) -> bool:
         root = root.parent
     texts = (text_of_node(one)[1:-1] for one in walk(root) if one.type == "string")
     return _NODE_TEST in texts
-
-
-def _takes_options(given: list[Node]) -> bool:
-    """Whether options can be written, or are, between the name and the function."""
-    return len(given) == _NAME_AND_FUNCTION or (len(given) > 1 and given[1].type == "object")
 
 
 def _set_option(given: list[Node], why: str) -> tuple[ByteEdit, ...] | None:

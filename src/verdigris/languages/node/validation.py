@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import replace
 from verdigris.languages.findings import TestFault
+from verdigris.languages.grammar.language import GrammarValidation
 from verdigris.languages.grammar.trees import (
     line_of,
     on_one_line,
@@ -18,9 +19,10 @@ from verdigris.languages.grammar.trees import (
     tree_of,
     walk,
 )
+from verdigris.languages.node.imports import ALL, ImportedName, read_imported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from tree_sitter import Node
 
@@ -32,19 +34,11 @@ _SPIES = frozenset({"vi.spyOn", "jest.spyOn", "mock.method", "t.mock.method"})
 _ACTUAL = re.compile(r"importActual|requireActual|importOriginal|\.\.\.\s*\(?\s*await")
 _REPLACES = re.compile(r"\.(mock(ReturnValue|Implementation|Resolved|Rejected)\w*)\s*\(")
 _ENDING = re.compile(r"\.[cm]?[jt]sx?$")
-_ALL = "*"
-
-
-@value
-class _Import:
-    module: str
-    name: str
-    """The exported name; `*` for the whole module."""
 
 
 @dataclass(slots=True)
 class _ModuleMocks:
-    imports: dict[str, _Import] = field(default_factory=dict)
+    imports: dict[str, ImportedName] = field(default_factory=dict)
     """Imports from the project's own modules, by local name."""
     mocked: dict[tuple[str, str], int] = field(default_factory=dict)
     """Maps module and name to the line that mocks it; `*` for the whole module."""
@@ -54,19 +48,39 @@ class _ModuleMocks:
     """Maps variables to the class of their object."""
 
 
-def find_mocked_subjects(test: TestText, lines: tuple[int, int]) -> tuple[TestFault, ...]:
-    """Finds mocks of code that the test calls. `lines`: the first and the last line of the test."""
-    root, _ = tree_of(test.path, test.texts[test.path].encode("utf-8", "surrogateescape"))
+class NodeValidation(GrammarValidation):
+    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
+        faults, lines = super().empty_assertions(test), self._lines(test)
+        if faults is None or lines is None:
+            return None
+        known = {fault.line for fault in faults}
+        return (*faults, *(fault for fault in _find_unheard(test, *lines) if fault.line not in known))
+
+    def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:  # noqa: ARG002 - by relative paths
+        lines = self._lines(test)
+        return None if lines is None else _find_mocked_subjects(test, *lines)
+
+    def _lines(self, test: TestText) -> tuple[int, int] | None:
+        """The first and the last line of the test."""
+        written = self.language.tests.written_tests(test.path, test.texts.get(test.path, ""), ())
+        return next(((one.first, one.last) for one in written if one.name == test.name), None)
+
+
+def _root_of(test: TestText) -> Node:
+    return tree_of(test.path, test.texts[test.path].encode("utf-8", "surrogateescape"))[0]
+
+
+def _find_mocked_subjects(test: TestText, first: int, last: int) -> tuple[TestFault, ...]:
+    """Finds mocks of code that the test calls, between these lines."""
+    root = _root_of(test)
     reading = _ModuleMocks()
     for node in walk(root):
-        _take_import(reading, node)
+        _take_bound(reading, node)
         _take_mock(reading, node)
-    first_line, last_line = lines
-    calls = [n for n in walk(root) if n.type == "call_expression" and first_line <= line_of(n) <= last_line]
-    found: dict[int, str] = {}
-    for call in calls:
-        for line, target in _find_replaced(reading, call):
-            found.setdefault(line, target)
+    calls = [n for n in walk(root) if n.type == "call_expression" and first <= line_of(n) <= last]
+    replaced: dict[int, str] = {}
+    for line, target in (pair for call in calls for pair in _find_replaced(reading, call)):
+        replaced.setdefault(line, target)
     return tuple(
         TestFault(
             test.path,
@@ -74,48 +88,30 @@ def find_mocked_subjects(test: TestText, lines: tuple[int, int]) -> tuple[TestFa
             f"`{target}` is replaced here and called by the test, which asserts the replacement: "
             "call the real one, and replace only what it uses",
         )
-        for line, target in sorted(found.items())
+        for line, target in sorted(replaced.items())
     )
 
 
-def _module(node: Node | None) -> str:
+def _own_module(name: str) -> str:
     """The path of a module without its ending; empty if it is not the project's own."""
-    text = text_of_node(node).strip("'\"`")
-    return _ENDING.sub("", text) if text.startswith((".", "#", "@/", "~/")) else ""
+    return _ENDING.sub("", name) if name.startswith((".", "#", "@/", "~/")) else ""
 
 
-def _take_import(reading: _ModuleMocks, node: Node) -> None:
-    if node.type == "import_statement" and (module := _module(part(node, "source"))):
-        for one in walk(node):
-            if one.type == "import_specifier":
-                name = text_of_node(part(one, "name"))
-                reading.imports[text_of_node(part(one, "alias")) or name] = _Import(module, name)
-            elif one.type == "namespace_import":
-                reading.imports[text_of_node(parts(one)[0])] = _Import(module, _ALL)
-            elif one.type == "identifier" and one.parent is not None and one.parent.type == "import_clause":
-                reading.imports[text_of_node(one)] = _Import(module, "default")
-    elif node.type == "variable_declarator":
-        _take_variable(reading, part(node, "name"), part(node, "value"))
-
-
-def _take_variable(reading: _ModuleMocks, bound: Node | None, given: Node | None) -> None:
-    required = text_of_node(part(given, "function")) == "require"
-    module = _module(next(iter(parts(part(given, "arguments"))), None)) if required else ""
-    if module and bound is not None and bound.type == "object_pattern":
-        for one in parts(bound):
-            local = text_of_node(part(one, "value") or one)
-            reading.imports[local] = _Import(module, text_of_node(part(one, "key") or one))
-    elif module:
-        reading.imports[text_of_node(bound)] = _Import(module, _ALL)
-    elif given is not None and given.type == "new_expression":
-        reading.made[text_of_node(bound)] = text_of_node(part(given, "constructor"))
+def _take_bound(reading: _ModuleMocks, node: Node) -> None:
+    """Takes what a statement binds: names of own modules, and an object of a class."""
+    for bound in read_imported(node):
+        if module := _own_module(bound.module):
+            reading.imports[bound.local] = replace(bound, module=module)
+    given = part(node, "value") if node.type == "variable_declarator" else None
+    if given is not None and given.type == "new_expression":
+        reading.made[text_of_node(part(node, "name"))] = text_of_node(part(given, "constructor"))
 
 
 def _take_mock(reading: _ModuleMocks, node: Node) -> None:
     if node.type != "call_expression":
         return
     called, given = text_of_node(part(node, "function")), parts(part(node, "arguments"))
-    if called in _MODULES and given and (module := _module(given[0])):
+    if called in _MODULES and given and (module := _own_module(text_of_node(given[0]).strip("'\"`"))):
         for name in _mocked_names(given[1:]):
             reading.mocked.setdefault((module, name), line_of(node))
     elif called in _SPIES and len(given) > 1:
@@ -130,7 +126,7 @@ def _mocked_names(given: list[Node]) -> list[str]:
     """The names that a mock replaces: those that its factory lists if it keeps the others, else all."""
     factory = given[0] if given else None
     if factory is None or not _ACTUAL.search(text_of_node(factory)):
-        return [_ALL]
+        return [ALL]
     table = next((node for node in walk(factory) if node.type == "object"), None)
     pairs = [one for one in parts(table) if one.type in {"pair", "method_definition"}]
     return [text_of_node(part(one, "key") or part(one, "name")) for one in pairs]
@@ -140,9 +136,9 @@ def _find_replaced(reading: _ModuleMocks, call: Node) -> Iterator[tuple[int, str
     function = part(call, "function")
     owner, name = text_of_node(part(function, "object")), text_of_node(part(function, "property"))
     known = reading.imports.get(owner or text_of_node(function))
-    if known is not None and (not owner or known.name == _ALL):
+    if known is not None and (not owner or known.name == ALL):
         taken = name if owner else known.name
-        for one in (taken, _ALL):
+        for one in (taken, ALL):
             if (known.module, one) in reading.mocked and not name.startswith("mock"):
                 yield reading.mocked[known.module, one], f"{known.module}: {taken}"
     made = reading.made.get(owner, "")
@@ -154,8 +150,8 @@ def _find_replaced(reading: _ModuleMocks, call: Node) -> Iterator[tuple[int, str
             yield reading.spied[place], ".".join(place)
     made_here = next((n for n in walk(call) if n.type == "new_expression"), None)
     built = reading.imports.get(text_of_node(part(made_here, "constructor")))
-    if built is not None and (built.module, _ALL) in reading.mocked:
-        yield reading.mocked[built.module, _ALL], f"{built.module}: {built.name}"
+    if built is not None and (built.module, ALL) in reading.mocked:
+        yield reading.mocked[built.module, ALL], f"{built.module}: {built.name}"
 
 
 _LATER = frozenset({"then", "catch", "finally"})
@@ -165,10 +161,9 @@ _MATCHER = re.compile(r"to[A-Z]\w*")
 _ASSERTS = re.compile(r"\b(expect|assert)\b\s*[.(]")
 
 
-def find_unheard(test: TestText, first: int, last: int) -> Iterator[TestFault]:
+def _find_unheard(test: TestText, first: int, last: int) -> Iterator[TestFault]:
     """Finds, between these lines, expectations without a called matcher and callbacks that run too late."""
-    root, _ = tree_of(test.path, test.texts[test.path].encode("utf-8", "surrogateescape"))
-    for node in walk(root):
+    for node in walk(_root_of(test)):
         if not first <= line_of(node) <= last:
             continue
         shown = short(on_one_line(node))

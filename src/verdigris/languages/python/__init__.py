@@ -7,40 +7,32 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.protocol import (
-    HeldOut,
     Language,
     SourceReader,
     Stubs,
     TestReader,
-    Validation,
+    WithheldCode,
     lazy_modules,
     lazy_part,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from random import Random
 
-    from verdigris.languages import findings
     from verdigris.languages.assertions import TestFile
     from verdigris.languages.findings import (
         Concern,
-        HeldGroup,
         IdMark,
         MeasuredFault,
         Mutated,
         SourceChange,
-        StubBody,
         StubFinding,
         TestComment,
         TestFacts,
-        TestFault,
-        TestText,
         Weakening,
         WrittenTest,
     )
     from verdigris.languages.grammar import bindings, mutation
-    from verdigris.languages.grammar import validation as judged
     from verdigris.languages.literals import RenamedWords
     from verdigris.languages.python import (
         concerns,
@@ -55,7 +47,6 @@ if TYPE_CHECKING:
     )
     from verdigris.languages.python import tracing as traced
     from verdigris.languages.python.stubs import declarations, places
-    from verdigris.languages.python.validation import mocks, stub_answers, vacuity
     from verdigris.languages.python.weakening import suite
     from verdigris.languages.stubs import Stub, WorktreeFiles
     from verdigris.languages.tracing import Tracing
@@ -65,15 +56,13 @@ _MODULES = (".py", ".pyi")
 
 if not TYPE_CHECKING:
     concerns, mutants, project = lazy_modules(__name__, "concerns mutants project")
-    bindings, mutation, judged = lazy_modules("verdigris.languages.grammar", "bindings mutation validation")
+    bindings, mutation = lazy_modules("verdigris.languages.grammar", "bindings mutation")
     stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "stubs syntax test_places tests weakening"
     )
     same_code, traced = lazy_modules(__name__, "same_code tracing")
     (suite,) = lazy_modules(f"{__name__}.weakening", "suite")
     declarations, places = lazy_modules(f"{__name__}.stubs", "declarations places")
-    mocks, stub_answers, vacuity = lazy_modules(f"{__name__}.validation", "mocks stub_answers vacuity")
-    (findings,) = lazy_modules("verdigris.languages", "findings")
 
 
 class PythonTestReader(TestReader):
@@ -186,30 +175,6 @@ class PythonSourceReader(SourceReader):
         return concerns.find_measured_faults(path, before, after)
 
 
-class PythonValidation(Validation):
-    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
-        return vacuity.find_empty_assertions(test)
-
-    def asserts(self, test: TestText) -> bool:
-        return vacuity.asserts_something(test)
-
-    def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
-        return mocks.find_mocked_subjects(test, sources)
-
-    def expected_literals(self, test: TestText) -> tuple[str, ...]:
-        return vacuity.expected_literals(test)
-
-    def stub_bodies(
-        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
-    ) -> tuple[StubBody, ...]:
-        return judged.stub_bodies(stub_answers.FORMS, path, before or b"", after, literals, dice)
-
-
-class PythonHeldOut(HeldOut):
-    def groups(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[HeldGroup]:  # noqa: ARG002
-        return [findings.HeldGroup(tuple(code), (*code, *data), tuple(code))] if code else []
-
-
 class PythonLanguage(Language):
     traced_suffixes = (".py",)
     role_words = """\
@@ -230,8 +195,8 @@ there is."""
     imports = lazy_part(f"{__name__}.imports.PythonImports")
     source = cached_property(PythonSourceReader)
     liveness = lazy_part(f"{__name__}.liveness.PythonLiveness")
-    validation = cached_property(PythonValidation)
-    held_out = cached_property(PythonHeldOut)
+    validation = lazy_part(f"{__name__}.validation.vacuity.PythonValidation")
+    held_out = cached_property(WithheldCode)
 
 
 def _text(data: bytes) -> str:

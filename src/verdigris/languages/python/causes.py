@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.needs import ELSEWHERE
 from verdigris.core.suite_health import AGAIN, Hindrance
-from verdigris.languages.python.dependencies import is_declared
-from verdigris.languages.python.django import settings_of
-from verdigris.languages.python.pytest_config import pytest_setting
+from verdigris.languages.python.manifests import is_declared, pytest_setting, settings_of
 
 if TYPE_CHECKING:
     from verdigris.languages.findings import StackFacts
@@ -31,8 +29,8 @@ def find_cause(runner: str, kind: str, text: str, facts: StackFacts) -> Hindranc
         return _lacks("Django is not installed", facts.install("") or facts.install("django"))
     if kind == "ImproperlyConfigured" or _NO_SETTINGS.search(text):
         return _unconfigured(facts, runner) if (facts.home / "manage.py").is_file() else None
-    if found := _NO_METADATA.search(text):
-        return _lacks(f"{found[1]} is not installed, and the code asks for its version", facts.install(""))
+    if match := _NO_METADATA.search(text):
+        return _lacks(f"{match[1]} is not installed, and the code asks for its version", facts.install(""))
     missing = (match[1] for match in _NO_MODULE.finditer(text))
     return next(filter(None, (_unresolved(name, facts, runner) for name in missing)), None)
 
@@ -93,10 +91,10 @@ def find_folder(module: str, facts: StackFacts) -> str | None:
     below = "" if facts.root in {"", "."} else f"{facts.root}/"
     own = {f"/{path.removeprefix(below)}" for path in facts.files if path.startswith(below)}
     ends = (f"/{inner}.py", f"/{inner}/__init__.py")
-    found = {path[: -len(end)] for path in own for end in ends if path.endswith(end)}
+    folders = {path[: -len(end)] for path in own for end in ends if path.endswith(end)}
     if any(path.startswith(f"/src/{inner}/") for path in own):
-        found.add("/src")
+        folders.add("/src")
     # A file inside a package is no module of its own: there the import is wrong, not the path.
-    roots = [folder for folder in found if f"{folder}/__init__.py" not in own]
+    roots = [folder for folder in folders if f"{folder}/__init__.py" not in own]
     nearest = min(roots, key=lambda folder: (folder.count("/"), folder), default=None)
     return None if nearest is None else nearest[1:] or "."

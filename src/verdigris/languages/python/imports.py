@@ -13,8 +13,8 @@ from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.findings import Imported
 from verdigris.languages.folders import first_known
 from verdigris.languages.protocol import Imports
-from verdigris.languages.python.modules import ENDS, import_roots, resolve_import, without_suffix
-from verdigris.languages.python.stubs.origins import Origins, imports
+from verdigris.languages.python.modules import ENDS, import_roots, relative_place, source_of, without_suffix
+from verdigris.languages.python.stubs.origins import Origins
 from verdigris.languages.python.syntax import parse_or_none
 
 if TYPE_CHECKING:
@@ -31,7 +31,14 @@ _CODE = (".py", ".pyi", ".pyx")
 class PythonImports(Imports):
     def read(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
         tree = _parse(data)
-        return () if tree is None else imports(tree)
+        imports: list[Imported] = []
+        for node in () if tree is None else ast.walk(tree):
+            match node:
+                case ast.Import(names=aliases):
+                    imports += [Imported(node.lineno, alias.name) for alias in aliases]
+                case ast.ImportFrom(names=aliases):
+                    imports += [Imported(node.lineno, source_of(node), alias.name) for alias in aliases]
+        return tuple(imports)
 
     def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
         tree = _parse(data)
@@ -45,10 +52,7 @@ class PythonImports(Imports):
 
     def targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
         """The files that an import runs: the module, and the imported name if that is a module, too."""
-        asked = [one.module, f"{one.module.rstrip('.')}.{one.name}" if one.name else one.module]
-        if one.name and not one.module.strip("."):
-            asked = [one.module, one.module + one.name]
-        for module in dict.fromkeys(asked):
+        for module in _modules(one):
             yield from _files_of_import(path, module, files)
 
     def roots(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -61,14 +65,25 @@ class PythonImports(Imports):
         return path.endswith(_IMPORTABLE)
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        if (tree := parse_or_none(text)) is None:
-            return
         folders = _import_folders(files)
-        for node in ast.walk(tree):
-            for module in _modules(node, path):
-                names = module.replace(".", "/")
-                places = (posixpath.join(folder, names) for folder in folders)
+        for one in self.read(path, text.encode("utf-8", "surrogateescape")):
+            for module in _modules(one):
+                places = _places(path, module, folders)
                 yield from first_known((f"{at}{end}" for at in places for end in ENDS), files)
+
+
+def _modules(one: Imported) -> tuple[str, ...]:
+    """The modules that an import may load: an imported name may be a module itself."""
+    dot = "." if one.module.strip(".") else ""
+    return tuple(dict.fromkeys((one.module, f"{one.module}{dot}{one.name}" if one.name else one.module)))
+
+
+def _places(path: str, module: str, roots: Iterable[str]) -> list[str]:
+    """The paths, without an ending, that the name of a module may mean."""
+    relative = relative_place(module, path)
+    return (
+        [posixpath.join(root, module.replace(".", "/")) for root in roots] if relative is None else [relative]
+    )
 
 
 def _parse(data: bytes) -> ast.Module | None:
@@ -76,20 +91,13 @@ def _parse(data: bytes) -> ast.Module | None:
 
 
 def _files_of_import(path: str, module: str, files: Importable) -> Iterator[str]:
-    bare = module.lstrip(".")
-    name = bare.replace(".", "/")
-    if level := len(module) - len(bare):
-        folder = path
-        for _ in range(level):
-            folder = posixpath.dirname(folder)
-        yield from _files_at(posixpath.join(folder, name), files)
-        return
-    found = [at for root in files.roots for at in _files_at(posixpath.join(root, name), files)]
-    if not found and bare.partition(".")[0] not in sys.stdlib_module_names:
+    targets = [at for place in _places(path, module, files.roots) for at in _files_at(place, files)]
+    is_ours = not module.startswith(".") and module.partition(".")[0] not in sys.stdlib_module_names
+    if not targets and is_ours:
         # A runner may put any folder on `sys.path`, so the end of a path decides.
-        ends = tuple(f"/{name}{end}" for end in ENDS)
-        found = [at for at in files.paths if f"/{at}".endswith(ends)]
-    yield from found
+        ends = tuple(f"/{module.replace('.', '/')}{end}" for end in ENDS)
+        targets = [at for at in files.paths if f"/{at}".endswith(ends)]
+    yield from targets
 
 
 def _files_at(place: str, files: Importable) -> Iterator[str]:
@@ -102,18 +110,6 @@ def _import_folders(files: frozenset[str]) -> tuple[str, ...]:
     """The folders from which modules are imported; the one with the longest path comes first."""
     roots = import_roots(name for name in files if name.endswith(_CODE))
     return tuple(sorted(roots, key=lambda root: (-len(root), root)))
-
-
-def _modules(node: ast.AST, path: str) -> Iterator[str]:
-    """The dotted names of modules that an import may load; an imported name may be a module itself."""
-    match node:
-        case ast.Import(names=aliases):
-            yield from (alias.name for alias in aliases)
-        case ast.ImportFrom(names=aliases):
-            package = posixpath.dirname(path).split("/") if posixpath.dirname(path) else []
-            base = resolve_import(node, package)
-            yield from filter(None, [base])
-            yield from (f"{base}.{alias.name}".lstrip(".") for alias in aliases)
 
 
 _MANY = 400
@@ -135,11 +131,11 @@ def list_affected(
     """
     names = frozenset(name for path, text in after.items() for name in changed_names(before.get(path), text))
     modules = frozenset(without_suffix(path).rpartition("/")[2] for path in after)
-    known = list(passed)
-    if len(known) > _MANY:
-        known = random.sample(known, _MANY)
+    natives = list(passed)
+    if len(natives) > _MANY:
+        natives = random.sample(natives, _MANY)
     ranked: list[tuple[int, float, str]] = []
-    for test_id in known:
+    for test_id in natives:
         rank = _rank(test_id, tests, names, modules)
         if rank is not None:
             ranked.append((rank, random.random(), test_id))
@@ -161,26 +157,26 @@ def changed_names(before: str | None, after: str) -> frozenset[str]:
 def _definitions(text: str) -> list[tuple[str, str]]:
     if (tree := parse_or_none(text)) is None:
         return []
-    found: list[tuple[str, str]] = []
+    definitions: list[tuple[str, str]] = []
 
     def look(body: Iterable[ast.stmt], prefix: str) -> None:
         for node in body:
             match node:
                 case ast.ClassDef():
                     look(node.body, f"{prefix}{node.name}.")
-                    found.append((f"{prefix}{node.name}", ast.dump(node)))
+                    definitions.append((f"{prefix}{node.name}", ast.dump(node)))
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    found.append((f"{prefix}{node.name}", ast.dump(node)))
+                    definitions.append((f"{prefix}{node.name}", ast.dump(node)))
                 case ast.Assign(targets=targets):
                     names = (t.id for t in targets if isinstance(t, ast.Name))
-                    found.extend((f"{prefix}{name}", ast.dump(node)) for name in names)
+                    definitions.extend((f"{prefix}{name}", ast.dump(node)) for name in names)
                 case ast.AnnAssign(target=ast.Name(id=name)):
-                    found.append((f"{prefix}{name}", ast.dump(node)))
+                    definitions.append((f"{prefix}{name}", ast.dump(node)))
                 case ast.If() | ast.Try() | ast.With():
                     look(ast.iter_child_nodes(node), prefix)  # type: ignore[arg-type] # others match nothing
 
     look(tree.body, "")
-    return found
+    return definitions
 
 
 def _rank(

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
-from verdigris.core.value import replace, value
+from verdigris.core.value import value
 from verdigris.languages.python.outline import PROTOCOL, outline
 from verdigris.languages.python.syntax import shared_tree
 
@@ -39,123 +39,122 @@ def compare_modules(before: str, after: str) -> ModuleDelta | None:
     old, new = outline(before), outline(after)
     if old is None or new is None:
         return None
-    found = compare_outlines(old, new)
-    return found if found.more or keep_order(before, after, found.names) else MORE
+    comparison = _Comparison(old, new)
+    alike = comparison.compare_classes() and comparison.compare_functions() and comparison.compare_names()
+    if not alike or old.shells[""] != new.shells[""]:
+        return MORE
+    delta = comparison.delta()
+    return delta if keep_order(before, after, delta.names) else MORE
 
 
 def module_words(text: str) -> ModuleWords | None:
-    found = outline(text)
-    if found is None:
+    outlined = outline(text)
+    if outlined is None:
         return None
-    said = {name: one.words for name, one in found.functions.items()}
-    bare = {name: one.bare for name, one in found.functions.items()} | {"": found.bare}
-    notes = {name: one.note for name, one in found.functions.items()}
+    bare = {name: one.bare for name, one in outlined.functions.items()}
+    notes = {name: one.note for name, one in outlined.functions.items()}
     notes |= {
-        name.rpartition(".")[0]: one.to for name, one in found.names.items() if _last(name) == "__doc__"
+        name.rpartition(".")[0]: one.to for name, one in outlined.names.items() if _last(name) == "__doc__"
     }
-    examples = {name: frozenset(_WORD.findall(note)) for name, note in notes.items() if _EXAMPLE in note}
-    return ModuleWords(said, found.words, found.imports, bare, found.library, found.made, examples)
-
-
-def compare_outlines(before: Outline, after: Outline) -> ModuleDelta:
-    if before.shells[""] != after.shells[""]:
-        return MORE
-    parts = [
-        _compare_classes(before, after),
-        _compare_functions(before, after),
-        _compare_names(before, after),
-    ]
-    if any(part.more for part in parts):
-        return MORE
-    joined = ModuleDelta(
-        bodies=parts[1].bodies,
-        names=parts[1].names | parts[2].names,
-        added=parts[1].added,
-        gone=parts[1].gone,
-        classes=parts[0].classes | parts[1].classes | parts[2].classes,
-        notes=parts[1].notes | parts[2].notes,
-    )
-    joined = replace(joined, variables=_variables_in(before, after, joined.names))
-    changed = tuple(f"{name}." for name in joined.classes)
-    methods = {name for name in (*before.functions, *after.functions) if name.startswith(changed)}
-    outer = {name.partition(".")[0] for name in joined.classes}
-    return replace(joined, bodies=joined.bodies | methods, names=joined.names | outer) if changed else joined
-
-
-def _variables_in(before: Outline, after: Outline, names: frozenset[str]) -> frozenset[str]:
-    """The names that are only variables of the module: no class, method or attribute of it has the name."""
-    inner = {name for side in (before, after) for name in (*side.functions, *side.names) if "." in name}
-    classes = {name for side in (before, after) for name in side.shells}
-    owned = {_last(name) for name in inner | classes}
-    return frozenset(name for name in names if name not in owned and not PROTOCOL.fullmatch(name))
-
-
-def _compare_classes(before: Outline, after: Outline) -> ModuleDelta:
-    """The classes that changed. Code can reach a class only by its name, so the name counts as changed."""
-    found: set[str] = set()
-    for owner in {*before.shells, *after.shells} - {""}:
-        old, new = before.shells.get(owner), after.shells.get(owner)
-        if old == new:
-            continue
-        if old is not None and new is not None and old[0] != new[0]:
-            return MORE
-        if (old is None or new is None) and owner not in (before if new is None else after).classes:
-            return MORE
-        found.add(owner)
-    return ModuleDelta(classes=frozenset(found))
-
-
-def _compare_functions(before: Outline, after: Outline) -> ModuleDelta:
-    bodies: set[str] = set()
-    names: set[str] = set()
-    added: set[str] = set()
-    gone: set[str] = set()
-    classes: set[str] = set()
-    notes: set[str] = set()
-    for name in {*before.functions, *after.functions}:
-        old, new = before.functions.get(name), after.functions.get(name)
-        if old is None or new is None or old.head != new.head:
-            sound = all(one is None or one.plain for one in (old, new)) and _may_appear(name, before, after)
-            if not sound and "." not in name:
-                return MORE
-            if not sound:
-                classes.add(name.rpartition(".")[0])
-            names.add(_last(name))
-            added |= {name} if new is not None else set()
-            gone |= {name} if old is not None else set()
-        if old is not None and (new is None or (old.body, old.head) != (new.body, new.head)):
-            bodies.add(name)
-        notes |= {name} if old is not None and new is not None and old.note != new.note else set()
-    return ModuleDelta(
-        frozenset(bodies),
-        frozenset(names),
-        frozenset(added),
-        frozenset(gone),
-        frozenset(classes),
-        notes=frozenset(notes),
+    return ModuleWords(
+        {name: one.words for name, one in outlined.functions.items()},
+        frozenset(outlined.variables | outlined.others),
+        frozenset(outlined.library | outlined.project),
+        bare | {"": frozenset(outlined.variables - outlined.others)},
+        frozenset(outlined.library - outlined.project),
+        {name: frozenset(words) for name, words in outlined.made.items()},
+        {name: frozenset(_WORD.findall(note)) for name, note in notes.items() if _EXAMPLE in note},
     )
 
 
-def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
-    loaded = {one.module for one in before.names.values()}
-    names: set[str] = set()
-    classes: set[str] = set()
-    notes: set[str] = set()
-    for name in {*before.names, *after.names}:
-        old, new = before.names.get(name), after.names.get(name)
-        if old == new:
-            continue
-        if new is not None and new.module and new.module not in loaded:
-            return MORE
-        if _last(name) == "__doc__":
-            notes.add(name.rpartition(".")[0])
-        elif name in _TOLD or _lists_lazy_modules(name, old, new) or _may_appear(name, before, after):
-            names |= _changed_meanings(name, old, new)
-        elif "." in name:
-            classes.add(name.rpartition(".")[0])
-        else:
-            return MORE
-    return ModuleDelta(names=frozenset(names), classes=frozenset(classes), notes=frozenset(notes))
+class _Comparison:
+    """What differs. A method returns False if the module may act differently when it is loaded."""
+
+    def __init__(self, before: Outline, after: Outline) -> None:
+        self.before, self.after = before, after
+        self.bodies: set[str] = set()
+        self.names: set[str] = set()
+        self.added: set[str] = set()
+        self.gone: set[str] = set()
+        self.classes: set[str] = set()
+        self.notes: set[str] = set()
+
+    def compare_classes(self) -> bool:
+        """Finds the classes that changed. Code can reach a class only by its name, so the name counts."""
+        for owner in {*self.before.shells, *self.after.shells} - {""}:
+            old, new = self.before.shells.get(owner), self.after.shells.get(owner)
+            if old is not None and new is not None and old[0] != new[0]:
+                return False
+            if old is None and owner not in self.after.classes:
+                return False
+            if new is None and owner not in self.before.classes:
+                return False
+            self.classes |= {owner} if old != new else set()
+        return True
+
+    def compare_functions(self) -> bool:
+        for name in {*self.before.functions, *self.after.functions}:
+            old, new = self.before.functions.get(name), self.after.functions.get(name)
+            if old is None or new is None or old.head != new.head:
+                sound = all(one is None or one.plain for one in (old, new)) and self._may_appear(name)
+                if not sound and "." not in name:
+                    return False
+                self.classes |= set() if sound else {name.rpartition(".")[0]}
+                self.names.add(_last(name))
+                self.added |= {name} if new is not None else set()
+                self.gone |= {name} if old is not None else set()
+            if old is not None and (new is None or (old.body, old.head) != (new.body, new.head)):
+                self.bodies.add(name)
+            self.notes |= {name} if old is not None and new is not None and old.note != new.note else set()
+        return True
+
+    def compare_names(self) -> bool:
+        loaded = {one.module for one in self.before.names.values()}
+        for name in {*self.before.names, *self.after.names}:
+            old, new = self.before.names.get(name), self.after.names.get(name)
+            if old == new:
+                continue
+            if new is not None and new.module and new.module not in loaded:
+                return False
+            if _last(name) == "__doc__":
+                self.notes.add(name.rpartition(".")[0])
+            elif name in _TOLD or _lists_lazy_modules(name, old, new) or self._may_appear(name):
+                self.names |= _changed_meanings(name, old, new)
+            elif "." in name:
+                self.classes.add(name.rpartition(".")[0])
+            else:
+                return False
+        return True
+
+    def _may_appear(self, name: str) -> bool:
+        """Whether a name may appear or disappear without an effect on code that does not use it."""
+        owner, _, last = name.rpartition(".")
+        if PROTOCOL.fullmatch(last):
+            return False
+        sides = [side for side in (self.before, self.after) if owner in side.shells]
+        if not owner or len(sides) == 1:
+            return True
+        return all(owner in side.open_classes for side in sides) and last not in _USUAL
+
+    def delta(self) -> ModuleDelta:
+        owners = tuple(f"{name}." for name in self.classes)
+        functions = (*self.before.functions, *self.after.functions)
+        return ModuleDelta(
+            bodies=frozenset(self.bodies.union(name for name in functions if name.startswith(owners))),
+            names=frozenset(self.names.union(name.partition(".")[0] for name in self.classes)),
+            added=frozenset(self.added),
+            gone=frozenset(self.gone),
+            classes=frozenset(self.classes),
+            notes=frozenset(self.notes),
+            variables=self._variables(),
+        )
+
+    def _variables(self) -> frozenset[str]:
+        """The names that are only variables of the module: no class, method or attribute has the name."""
+        sides = (self.before, self.after)
+        inner = {name for side in sides for name in (*side.functions, *side.names) if "." in name}
+        owned = {_last(name) for name in inner.union(*(side.shells for side in sides))}
+        return frozenset(name for name in self.names if name not in owned and not PROTOCOL.fullmatch(name))
 
 
 _TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__version_info__", "__license__"})
@@ -163,34 +162,23 @@ _TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__versio
 
 def _lists_lazy_modules(name: str, old: BoundName | None, new: BoundName | None) -> bool:
     """Whether the name lists lazily loaded modules of the standard library only: no code notices a change."""
-    told = _LISTED.findall("".join(one.to for one in (old, new) if one is not None))
-    return name == "__lazy_modules__" and {one.partition(".")[0] for one in told} <= sys.stdlib_module_names
+    names = _LISTED.findall("".join(one.to for one in (old, new) if one is not None))
+    return name == "__lazy_modules__" and {one.partition(".")[0] for one in names} <= sys.stdlib_module_names
 
 
 def _changed_meanings(name: str, old: BoundName | None, new: BoundName | None) -> set[str]:
     if name != "__all__":
         return {_last(name)}
-    told = [set(_WORD.findall(one.to if one else "")) for one in (old, new)]
-    return {name, *(told[0] ^ told[1])}
-
-
-def _may_appear(name: str, before: Outline, after: Outline) -> bool:
-    """Whether a name may appear or disappear without an effect on code that does not use it."""
-    owner, _, last = name.rpartition(".")
-    if PROTOCOL.fullmatch(last):
-        return False
-    sides = [side for side in (before, after) if owner in side.shells]
-    if not owner or len(sides) == 1:
-        return True
-    return all(owner in side.open_classes for side in sides) and last not in _USUAL
+    exported = [set(_WORD.findall(one.to if one else "")) for one in (old, new)]
+    return {name, *(exported[0] ^ exported[1])}
 
 
 def name_lines(text: str, lines: Iterable[int]) -> dict[int, str] | None:
     """The function of each line, empty for a line outside of functions; None if the text does not parse."""
-    found = outline(text)
-    if found is None:
+    outlined = outline(text)
+    if outlined is None:
         return None
-    spans = sorted((*span, name) for name, one in found.functions.items() for span in one.spans)
+    spans = sorted((*span, name) for name, one in outlined.functions.items() for span in one.spans)
     named = {}
     for line in lines:
         at = bisect_right(spans, (line, sys.maxsize, ""))
@@ -239,10 +227,10 @@ def keep_order(before: str, after: str, changed: frozenset[str] = frozenset()) -
     for key in old.keys() & new.keys():
         (step, above), (other, above_other) = old[key], new[key]
         # An imported module may read this one; but names that other imports bound here do not concern it.
-        asked = common - imported if step.imports else common
+        names = common - imported if step.imports else common
         if step.reads is not None and other.reads is not None:
-            asked &= step.reads | other.reads
-        if any(above.get(name) != above_other.get(name) for name in asked):
+            names &= step.reads | other.reads
+        if any(above.get(name) != above_other.get(name) for name in names):
             return False
     return True
 
@@ -283,14 +271,10 @@ def _read_step(node: ast.stmt) -> _Step:
 
 def _reads(node: ast.stmt) -> frozenset[str] | None:
     """The names that a statement reads; None if it calls something, which may read any name of the module."""
-    found = list(_nodes_at_load(node))
-    if any(isinstance(one, ast.Call | ast.Await) for one in found) or _is_decorated(found):
+    nodes = list(_nodes_at_load(node))
+    if any(isinstance(one, ast.Call | ast.Await) or getattr(one, "decorator_list", ()) for one in nodes):
         return None
-    return frozenset(one.id for one in found if isinstance(one, ast.Name))
-
-
-def _is_decorated(nodes: list[ast.AST]) -> bool:
-    return any(isinstance(one, _Function | ast.ClassDef) and one.decorator_list for one in nodes)
+    return frozenset(one.id for one in nodes if isinstance(one, ast.Name))
 
 
 def _nodes_at_load(node: ast.AST) -> Iterator[ast.AST]:

@@ -30,21 +30,25 @@ def files_of_module(module: str, importer: str, paths: Iterable[str]) -> list[st
     The folders in which names are looked up are configured elsewhere, so the end of a path decides. If
     exactly one of the files lies beside the importing file, it is the only one.
     """
-    bare = module.lstrip(".")
-    tail = bare.replace(".", "/")
-    beside = posixpath.dirname(importer)
-    if level := len(module) - len(bare):
-        folder = importer
-        for _ in range(level):
-            folder = posixpath.dirname(folder)
-        places = {posixpath.join("/", folder, tail).rstrip("/") + end for end in ENDS}
+    if (place := relative_place(module, importer)) is not None:
+        places = {posixpath.join("/", place).rstrip("/") + end for end in ENDS}
         return [path for path in paths if f"/{path}" in places]
+    tail, beside = module.replace(".", "/"), posixpath.dirname(importer)
     if not tail:
         return []
     ends = tuple(f"/{tail}{end}" for end in ENDS)
-    found = [path for path in paths if f"/{path}".endswith(ends) and path != importer]
-    near = [path for path in found if posixpath.dirname(path) == beside]
-    return near if len(near) == 1 else found
+    files = [path for path in paths if f"/{path}".endswith(ends) and path != importer]
+    near = [path for path in files if posixpath.dirname(path) == beside]
+    return near if len(near) == 1 else files
+
+
+def relative_place(module: str, importer: str) -> str | None:
+    """The path, without an ending, that a relative import means; None for any other import."""
+    bare = module.lstrip(".")
+    folder = importer
+    for _ in range(len(module) - len(bare)):
+        folder = posixpath.dirname(folder)
+    return None if bare == module else posixpath.join(folder, bare.replace(".", "/")).rstrip("/")
 
 
 def import_roots(paths: Iterable[str]) -> tuple[str, ...]:
@@ -61,6 +65,11 @@ def import_roots(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(roots))
 
 
+def source_of(node: ast.ImportFrom) -> str:
+    """The module as the text writes it, a relative one with its dots."""
+    return "." * node.level + (node.module or "")
+
+
 def imported_names(node: ast.Import | ast.ImportFrom, module: str | None = None) -> dict[str, str]:
     """Maps each name that an import binds to its dotted meaning. `module`: the resolved module, if known.
 
@@ -69,7 +78,7 @@ def imported_names(node: ast.Import | ast.ImportFrom, module: str | None = None)
     if isinstance(node, ast.Import):
         tops = ((alias, alias.name.partition(".")[0]) for alias in node.names)
         return {alias.asname or top: alias.name if alias.asname else top for alias, top in tops}
-    base = "." * node.level + (node.module or "") if module is None else module
+    base = source_of(node) if module is None else module
     dotted = {alias: f"{base}.{alias.name}" if base.strip(".") else base + alias.name for alias in node.names}
     return {name if alias.name == "*" else alias.asname or alias.name: name for alias, name in dotted.items()}
 

@@ -32,10 +32,10 @@ def visited(node: Node) -> Sequence[Node]:
     """The children that a test can run: not what only a type checker reads, and not the list of exports."""
     children = [one for one in runnable(node) if not _is_for_types(one)]
     if node.type == "if_statement":
-        asked = part(node, "condition")
-        if last_name(asked) == "TYPE_CHECKING":
+        condition = part(node, "condition")
+        if last_name(condition) == "TYPE_CHECKING":
             return [one for one in children if one.type in {"elif_clause", "else_clause"}]
-        if last_name(part(asked, "argument")) == "TYPE_CHECKING":
+        if last_name(part(condition, "argument")) == "TYPE_CHECKING":
             return [one for one in children if one.type == "block"]
     return children
 
@@ -63,10 +63,10 @@ def _declares_types(node: Node) -> bool:
         return True
     if node.type != "assignment" or target is None or target.type != "identifier":
         return False
-    told, made = parts(part(node, "type")), part(node, "right")
-    is_alias = bool(told) and last_name(told[0]) == "TypeAlias"
+    annotation, value = parts(part(node, "type")), part(node, "right")
+    is_alias = bool(annotation) and last_name(annotation[0]) == "TypeAlias"
     return is_alias or (
-        made is not None and made.type == "subscript" and last_name(part(made, "value")) in _TYPE_FORMS
+        value is not None and value.type == "subscript" and last_name(part(value, "value")) in _TYPE_FORMS
     )
 
 

@@ -6,12 +6,14 @@ import ast
 import hashlib
 import re
 import sys
+from copy import deepcopy
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, mutable, replace, value
-from verdigris.languages.python.mere_values import find_makers, is_mere_value, makes_class
-from verdigris.languages.python.syntax import is_literal, nodes_in, shared_tree
+from verdigris.languages.python.mere_values import is_mere_value, library_names, makes_class
+from verdigris.languages.python.modules import source_of
+from verdigris.languages.python.syntax import is_literal, lines_of, nodes_in, shared_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,46 +63,35 @@ class BoundName:
     """The module that is loaded for it, if loading may have effects; else empty."""
 
 
-@value
+@mutable
 class Outline:
-    functions: Mapping[str, OutlinedFunction]
+    """It does not change after it is read."""
+
+    known: Mapping[str, str]
+    """What names mean in the standard library (`mere_values`)."""
+    functions: dict[str, OutlinedFunction] = field(default_factory=dict)
     """By qualified name; a function inside another is part of that one."""
-    names: Mapping[str, BoundName]
+    names: dict[str, BoundName] = field(default_factory=dict)
     """The names that plain statements bind, by qualified name."""
-    shells: Mapping[str, tuple[str, ...]]
+    shells: dict[str, list[str]] = field(default_factory=lambda: {"": []})
     """By class, and under the empty name for the module: all other statements, without function bodies."""
-    words: frozenset[str]
-    """Every word outside of function bodies, without statements that only bind a name."""
-    bare: frozenset[str]
-    """The words among these that are used only as variables."""
-    made: Mapping[str, frozenset[str]]
+    variables: set[str] = field(default_factory=set)
+    """The words outside of function bodies that are used as variables, without statements that only bind."""
+    others: set[str] = field(default_factory=set)
+    """The words there that are used in another way."""
+    made: dict[str, set[str]] = field(default_factory=dict)
     """By qualified name: the words of its definition, if that only makes a value. The head of a class is
     listed as its `__bases__`.
     """
-    classes: frozenset[str]
+    classes: set[str] = field(default_factory=set)
     """Classes that may appear or disappear without an effect on code that does not use them."""
-    open_classes: frozenset[str]
+    open_classes: set[str] = field(default_factory=set)
     """The classes among these whose members may do so, too; not abstract classes and protocols, where each
     method counts."""
-    imports: frozenset[str]
-    """Every word of its import statements, wherever they stand; a star for an `import *`."""
-    library: frozenset[str]
-    """The words among these that occur only in imports from the standard library."""
-
-
-@mutable
-class _OutlineDraft:
-    functions: dict[str, OutlinedFunction] = field(default_factory=dict)
-    names: dict[str, BoundName] = field(default_factory=dict)
-    shells: dict[str, list[str]] = field(default_factory=lambda: {"": []})
-    variables: set[str] = field(default_factory=set)
-    others: set[str] = field(default_factory=set)
-    """Words that are used in another way than as variables."""
-    made: dict[str, set[str]] = field(default_factory=dict)
-    classes: set[str] = field(default_factory=set)
-    open_classes: set[str] = field(default_factory=set)
-    makers: frozenset[str] = frozenset()
-    """Names whose calls only make a value (`mere_values`)."""
+    library: set[str] = field(default_factory=set)
+    """The words of imports from the standard library; a star for an `import *`."""
+    project: set[str] = field(default_factory=set)
+    """The words of all other imports."""
 
     def add_words(self, node: ast.AST) -> None:
         variables, others = _split_words(node)
@@ -122,43 +113,29 @@ def outline(text: str) -> Outline | None:
     try:
         if (tree := shared_tree(text)) is None:
             return None
-        draft = _OutlineDraft(makers=find_makers(tree))
+        draft = Outline(library_names(tree))
         _read_block(draft, "", tree.body, plain=True)
     except (SyntaxError, ValueError, RecursionError):
         return None
-    shells = {name: tuple(lines) for name, lines in draft.shells.items()}
-    library, others = _imported_words(tree)
-    return Outline(
-        draft.functions,
-        draft.names,
-        shells,
-        frozenset(draft.variables | draft.others),
-        frozenset(draft.variables - draft.others),
-        {name: frozenset(words) for name, words in draft.made.items()},
-        frozenset(draft.classes),
-        frozenset(draft.open_classes),
-        frozenset(library | others),
-        frozenset(library - others),
-    )
-
-
-def _imported_words(tree: ast.Module) -> tuple[set[str], set[str]]:
-    """The words of imports from the standard library, and those of all other imports."""
-    found: tuple[set[str], set[str]] = (set(), set())
     for node in nodes_in(tree):
-        match node:
-            case ast.Import(names=names):
-                modules = [one.name for one in names]
-            case ast.ImportFrom(module=module, level=level):
-                modules = ["" if level else module or ""]
-            case _:
-                continue
-        other = any(one.partition(".")[0] not in sys.stdlib_module_names for one in modules)
-        found[other].update(_IMPORTED.findall(ast.unparse(node)))
-    return found
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            words = draft.library if all(map(_is_standard, _modules(node))) else draft.project
+            words.update(_IMPORTED.findall(ast.unparse(node)))
+    return draft
 
 
-def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, plain: bool) -> None:
+def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The modules that an import names; a relative one begins with its dots."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [source_of(node)]
+
+
+def _is_standard(module: str) -> bool:
+    return module.partition(".")[0] in sys.stdlib_module_names
+
+
+def _read_block(draft: Outline, owner: str, body: Iterable[ast.stmt], *, plain: bool) -> None:
     """Reads a block. `plain`: names that it binds may appear and disappear without other effects."""
     for node in body:
         match node:
@@ -173,79 +150,67 @@ def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, p
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=bound)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as bound)
-            ) if plain and not _may_be_test(name, bound) and _only_makes_value(bound, draft.makers):
-                made = f"{owner}.{name}" if owner else name
+            ) if (
+                plain
+                and not _may_be_test(name, bound)
+                and (is_literal(bound) or is_mere_value(bound, draft.known, named=True))
+            ):
+                qualified = f"{owner}.{name}" if owner else name
                 if not is_literal(bound):
-                    draft.add_definition(made, [bound])
-                _bind(draft, made, BoundName(ast.dump(node)))
+                    draft.add_definition(qualified, [bound])
+                _bind(draft, qualified, BoundName(ast.dump(node)))
             case ast.Expr(value=ast.Constant(value=str() as said)):
                 _bind(draft, f"{owner}.__doc__" if owner else "__doc__", BoundName(said))
             case _:
                 _read_other(draft, owner, node)
 
 
-def _bind(draft: _OutlineDraft, name: str, bound: BoundName) -> None:
-    known = draft.names.get(name)
-    draft.names[name] = bound if known is None else replace(bound, to=f"{known.to}\n{bound.to}")
+def _bind(draft: Outline, name: str, bound: BoundName) -> None:
+    earlier = draft.names.get(name)
+    draft.names[name] = bound if earlier is None else replace(bound, to=f"{earlier.to}\n{bound.to}")
 
 
-def _read_import(draft: _OutlineDraft, node: ast.Import | ast.ImportFrom) -> None:
+def _read_import(draft: Outline, node: ast.Import | ast.ImportFrom) -> None:
     for alias in node.names:
-        start = "" if isinstance(node, ast.Import) else f"{'.' * node.level}{node.module or ''}"
+        start = "" if isinstance(node, ast.Import) else _modules(node)[0]
         module = start or alias.name
-        harmless = module.startswith(".") or module.partition(".")[0] in sys.stdlib_module_names
+        harmless = module.startswith(".") or _is_standard(module)
         bound = alias.asname or alias.name.partition(".")[0]
         _bind(draft, bound, BoundName(f"{start} {alias.name}", "" if harmless else module))
         if alias.asname:
             draft.add_definition(bound, [alias])
 
 
-def _read_other(draft: _OutlineDraft, owner: str, node: ast.stmt) -> None:
+def _read_other(draft: Outline, owner: str, node: ast.stmt) -> None:
     """Reads a statement that may do anything; functions and classes in it are read by their names."""
-    inner = [one for one in _statements_in(node) if isinstance(one, _Function | ast.ClassDef)]
-    for one in inner:
-        _read_block(draft, owner, [one], plain=False)
     hidden = _HideDefinitions()
-    bare = hidden.visit(ast.parse(ast.unparse(node)).body[0])
+    bare = hidden.visit(deepcopy(node))
+    _read_block(draft, owner, hidden.definitions, plain=False)
     draft.shells[owner].append(ast.dump(bare))
     draft.add_words(bare)
-
-
-def _statements_in(node: ast.stmt) -> Iterator[ast.stmt]:
-    """The statements in the blocks of a statement, but not those inside of functions and classes."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt):
-            yield child
-            if not isinstance(child, _Function | ast.ClassDef):
-                yield from _statements_in(child)
-        elif isinstance(child, ast.ExceptHandler | ast.match_case):
-            for one in child.body:
-                yield one
-                if not isinstance(one, _Function | ast.ClassDef):
-                    yield from _statements_in(one)
 
 
 class _HideDefinitions(ast.NodeTransformer):
     """Replaces functions and classes inside a statement by their kind and name."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return ast.Expr(ast.Constant(f"def {node.name}"))
+    def __init__(self) -> None:
+        self.definitions: list[ast.stmt] = []
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return ast.Expr(ast.Constant(f"def {node.name}"))
+    def visit(self, node: ast.AST) -> ast.AST:
+        if not isinstance(node, _Function | ast.ClassDef):
+            return self.generic_visit(node)
+        self.definitions.append(node)
+        return ast.Expr(ast.Constant(f"{'class' if isinstance(node, ast.ClassDef) else 'def'} {node.name}"))
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return ast.Expr(ast.Constant(f"class {node.name}"))
 
-
-def _read_class(draft: _OutlineDraft, owner: str, node: ast.ClassDef) -> None:
+def _read_class(draft: Outline, owner: str, node: ast.ClassDef) -> None:
     name = f"{owner}.{node.name}" if owner else node.name
     bases = [ast.unparse(base) for base in node.bases]
     plain = not node.decorator_list and not node.keywords and all(map(_is_plain_base, bases))
     head = [*node.decorator_list, *node.bases, *node.keywords]
-    known = [one for one in (*node.decorator_list, *node.bases) if makes_class(one, draft.makers)]
-    others = [base for base in node.bases if base not in known and not _is_plain_base(ast.unparse(base))]
-    if plain or not (node.keywords or others or set(node.decorator_list).difference(known)):
+    harmless = [one for one in (*node.decorator_list, *node.bases) if makes_class(one, draft.known)]
+    others = [base for base in node.bases if base not in harmless and not _is_plain_base(ast.unparse(base))]
+    if plain or not (node.keywords or others or set(node.decorator_list).difference(harmless)):
         draft.classes.add(name)
         draft.open_classes |= {name} if plain else set()
         draft.add_definition(f"{name}.__bases__", head)
@@ -256,7 +221,7 @@ def _read_class(draft: _OutlineDraft, owner: str, node: ast.ClassDef) -> None:
     _read_block(draft, name, node.body, plain=plain)
 
 
-def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _read_function(draft: Outline, owner: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     name = f"{owner}.{node.name}" if owner else node.name
     note = ast.get_docstring(node, clean=False) or ""
     body = node.body[1:] if note else node.body
@@ -270,23 +235,18 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
     kinds = sorted(
         {type(one).__name__ for one in _own_nodes(node.body) if isinstance(one, ast.Yield | ast.YieldFrom)}
     )
-    known = draft.functions.get(name)
+    earlier = draft.functions.get(name)
     variables, others = _split_words(ast.Module(body, []))
-    made = OutlinedFunction(
+    outlined = OutlinedFunction(
         head=f"{type(node).__name__} {kinds} {[ast.dump(one) for one in outside]}",
         note=note,
         body=_digest("\n".join(map(ast.dump, body))),
         words=frozenset(variables | others),
         bare=frozenset(variables - others),
-        spans=(
-            (
-                min([node.lineno, *(one.lineno for one in node.decorator_list)]),
-                node.end_lineno or node.lineno,
-            ),
-        ),
+        spans=(lines_of(node),),
         plain=plain,
     )
-    draft.functions[name] = made if known is None else _join_definitions(known, made)
+    draft.functions[name] = outlined if earlier is None else _join_definitions(earlier, outlined)
 
 
 def _digest(text: str) -> str:
@@ -320,8 +280,8 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 def _has_plain_defaults(args: ast.arguments) -> bool:
     """Whether no default of a parameter calls anything."""
-    found = (one for one in (*args.defaults, *args.kw_defaults) if one is not None)
-    return not any(isinstance(node, ast.Call) for one in found for node in nodes_in(one))
+    defaults = (one for one in (*args.defaults, *args.kw_defaults) if one is not None)
+    return not any(isinstance(node, ast.Call) for one in defaults for node in nodes_in(one))
 
 
 def _calls_within(node: ast.AST) -> bool:
@@ -343,15 +303,11 @@ def _is_plain_decorator(node: ast.expr) -> bool:
 def _binds_names(node: ast.Import | ast.ImportFrom) -> bool:
     if isinstance(node, ast.Import):
         return True
-    library = not node.level and (node.module or "").partition(".")[0] in sys.stdlib_module_names
+    library = _is_standard(_modules(node)[0])
     tests = any((alias.asname or alias.name).startswith(("test_", "Test")) for alias in node.names)
     return (
         node.module != "__future__" and (library or not tests) and all(one.name != "*" for one in node.names)
     )
-
-
-def _only_makes_value(node: ast.expr, makers: frozenset[str]) -> bool:
-    return is_literal(node) or is_mere_value(node, makers, named=True)
 
 
 def _may_be_test(name: str, bound: ast.expr) -> bool:

@@ -33,11 +33,10 @@ from verdigris.languages.folders import (
     walk,
 )
 from verdigris.languages.protocol import Project
-from verdigris.languages.python.django import settings_of
-from verdigris.languages.python.pytest_config import CONFIG_FILES, PytestConfig, read_pytest_config
+from verdigris.languages.python.manifests import CONFIG_FILES, PytestConfig, read_pytest_config, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from verdigris.core.suite_health import Hindrance
@@ -86,11 +85,6 @@ _SECTION = re.compile(r"(?:tool:)?pytest|coverage(?::.*)?")
 _ENTRY_POINTS = "options.entry_points"
 
 
-def _pyproject(text: str) -> bytes:
-    document = tomllib.loads(text)
-    return canonical({".".join(keys): at(document, *keys) for keys in _KEYS})
-
-
 def _ini_lines(text: str) -> Iterator[str]:
     """The lines of the runner's sections, separated like pytest's own reader does it.
 
@@ -116,34 +110,6 @@ def _header(bare: str) -> str | None:
 
 
 _COLLECTED = ("test_*.py", "*_test.py", "conftest.py")
-
-
-def _layout(home: Path) -> Detected:
-    has_src = (home / "src").is_dir()
-    in_src = [files for _, _, files in walk(home / "src") if files] if has_src else []
-    python_in_src = any(map(_has_python, in_src))
-    packages = [
-        name for name in _folders(home) if (home / name / "__init__.py").is_file() and _may_be_source(name)
-    ]
-    flat = not has_src or (not python_in_src and bool(packages or in_src))
-    config = read_pytest_config(home)
-    return Detected(
-        flat=flat,
-        source=tuple(map(literal_glob, ["src", *([] if flat else packages)])) if has_src else (),
-        tests=(
-            *_configured_tests(home, config),
-            *map(literal_glob, _nested_test_folders(home)),
-            *(["**/tests.py", "manage.py"] if settings_of(home) else []),
-        ),
-        uncollected=tuple(
-            map(literal_glob, _find_uncollected(home, [*(["src"] if has_src else []), *packages], config))
-        ),
-        environments=tuple(literal_glob(name) for name in _folders(home) if is_environment(f"{home}/{name}")),
-    )
-
-
-def _may_be_source(name: str) -> bool:
-    return classify(f"{name}/x.py", FLAT) is PathClass.SOURCE
 
 
 def _find_uncollected(home: Path, packages: Sequence[str], config: PytestConfig) -> list[str]:
@@ -191,10 +157,6 @@ def _folders(home: Path) -> list[str]:
     return sorted(path.name for path in home.iterdir() if path.is_dir()) if home.is_dir() else []
 
 
-def _has_python(files: Iterable[str]) -> bool:
-    return any(name.endswith((".py", ".pyx")) for name in files)
-
-
 _MARKS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"})
 _PROJECTS = frozenset({"pyproject.toml", "setup.py"})
 _NAMES_PYTEST = (
@@ -209,17 +171,6 @@ _DISCOVERED = re.compile(r"test.*\.py")
 """Matches the names of files that unittest's discovery collects."""
 _MANY = 200
 FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, lambda _: PLACES)
-
-
-def _find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-    """Finds the stacks. `alone`: no other language is there, so code or a manifest by itself is enough."""
-    places = ["."] if _MARKS & known[0].files else outermost_of(folders_with(known, _PROJECTS))
-    if not alone:
-        places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
-    if not places and alone and _has_modules(root):
-        places = ["."]
-    homes = [_django_home(root, place) for place in places]
-    return FoundStacks(tuple(Stack(root=home, runner=_runner(root / home)) for home in homes))
 
 
 def _django_home(root: Path, place: str) -> str:
@@ -255,8 +206,8 @@ def _runner(home: Path) -> str:
 
 
 def _test_files(home: Path) -> Iterator[str]:
-    found = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
-    return islice(found, _MANY)
+    paths = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
+    return islice(paths, _MANY)
 
 
 class PythonProject(Project):
@@ -267,16 +218,50 @@ class PythonProject(Project):
         return PLACES
 
     def runner_keys(self, name: str, text: str) -> bytes:
-        return _pyproject(text) if name == "pyproject.toml" else "\n".join(_ini_lines(text)).encode()
+        if name != "pyproject.toml":
+            return "\n".join(_ini_lines(text)).encode()
+        document = tomllib.loads(text)
+        return canonical({".".join(keys): at(document, *keys) for keys in _KEYS})
 
     def configuration(self) -> tuple[str, ...]:
         return tuple(name for name, _ in CONFIG_FILES)
 
     def layout(self, home: Path) -> Detected:
-        return _layout(home)
+        has_src = (home / "src").is_dir()
+        in_src = [files for _, _, files in walk(home / "src") if files] if has_src else []
+        python_in_src = any(name.endswith((".py", ".pyx")) for files in in_src for name in files)
+        packages = [
+            name
+            for name in _folders(home)
+            if (home / name / "__init__.py").is_file() and classify(f"{name}/x.py", FLAT) is PathClass.SOURCE
+        ]
+        flat = not has_src or (not python_in_src and bool(packages or in_src))
+        config = read_pytest_config(home)
+        return Detected(
+            flat=flat,
+            source=tuple(map(literal_glob, ["src", *([] if flat else packages)])) if has_src else (),
+            tests=(
+                *_configured_tests(home, config),
+                *map(literal_glob, _nested_test_folders(home)),
+                *(["**/tests.py", "manage.py"] if settings_of(home) else []),
+            ),
+            uncollected=tuple(
+                map(literal_glob, _find_uncollected(home, [*(["src"] if has_src else []), *packages], config))
+            ),
+            environments=tuple(
+                literal_glob(name) for name in _folders(home) if is_environment(f"{home}/{name}")
+            ),
+        )
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-        return _find_stacks(root, known, alone=alone)
+        """Finds stacks. If no other language is there (`alone`), code or a manifest by itself is enough."""
+        places = ["."] if _MARKS & known[0].files else outermost_of(folders_with(known, _PROJECTS))
+        if not alone:
+            places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
+        if not places and alone and _has_modules(root):
+            places = ["."]
+        homes = [_django_home(root, place) for place in places]
+        return FoundStacks(tuple(Stack(root=home, runner=_runner(root / home)) for home in homes))
 
     def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
         from verdigris.languages.python.causes import find_cause

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import ast
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.grammar import bindings
+from verdigris.languages.grammar.trees import tree_of
 from verdigris.languages.literals import RenamedWords
+from verdigris.languages.python.syntax import parse_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
-    Trees = Mapping[str, ast.Module]
+    from tree_sitter import Node
 
 
 @value
 class Renaming:
-    words: RenamedWords
-    moved: frozenset[str]
+    words: RenamedWords = RenamedWords(())
+    moved: frozenset[str] = frozenset()
     """Names that one file defined before, and another one now."""
 
     def keeps(self, old: ast.expr, new: ast.expr) -> bool:
@@ -29,13 +31,17 @@ class Renaming:
         return all(self.words.has(*pair) for pair in zip(before.names, after.names, strict=True))
 
 
-def read_renaming(old: Trees, new: Trees) -> Renaming:
-    had, has = _definitions(old), _definitions(new)
+def read_renaming(before: Mapping[str, str], after: Mapping[str, str]) -> Renaming:
+    had, has = _definitions(before), _definitions(after)
     moved = {name for name in had.keys() & has.keys() if len(had[name]) == len(has[name]) == 1}
     return Renaming(
-        RenamedWords.of(_bound_names(old), _bound_names(new)),
+        bindings.read_renaming(_roots(before), _roots(after)),
         frozenset(name for name in moved if had[name] != has[name]),
     )
+
+
+def _roots(texts: Mapping[str, str]) -> dict[str, Node]:
+    return {path: tree_of(path, text.encode("utf-8", "surrogateescape"))[0] for path, text in texts.items()}
 
 
 class _WithoutNames(ast.NodeTransformer):
@@ -63,48 +69,12 @@ def _is_dotted(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_dotted(node.value))
 
 
-def _definitions(trees: Trees) -> dict[str, set[str]]:
+def _definitions(texts: Mapping[str, str]) -> dict[str, set[str]]:
     """Maps each name to the files that define such a function or class at their top."""
-    found: dict[str, set[str]] = {}
-    for path, tree in trees.items():
-        for node in tree.body:
+    files: dict[str, set[str]] = {}
+    for path, text in texts.items():
+        tree = parse_or_none(text)
+        for node in tree.body if tree is not None else ():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                found.setdefault(node.name, set()).add(path)
-    return found
-
-
-def _bound_names(trees: Trees) -> dict[str, frozenset[str]]:
-    """Maps each file, its top level and each of its classes to the names that they bind."""
-    found: dict[str, frozenset[str]] = {}
-    for path, tree in trees.items():
-        names = {name for node in ast.walk(tree) for name in _names_bound_by(node)}
-        found[path] = frozenset(names.union(PurePosixPath(path).with_suffix("").parts))
-        found[f"{path}::"] = _names_of_block(tree.body)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                found[f"{path}::{node.name}"] = _names_of_block(node.body)
-    return found
-
-
-def _names_of_block(block: Iterable[ast.stmt]) -> frozenset[str]:
-    """What its statements bind, without what functions and classes in it bind inside."""
-    found: set[str] = set()
-    left: list[ast.AST] = [*block]
-    while left:
-        node = left.pop()
-        found.update(_names_bound_by(node))
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            left += ast.iter_child_nodes(node)
-    return frozenset(found)
-
-
-def _names_bound_by(node: ast.AST) -> Iterator[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-            yield name
-        case ast.arg(arg=name) | ast.alias(asname=str() as name):
-            yield name
-        case ast.alias(name=name):
-            yield name.partition(".")[0]
+                files.setdefault(node.name, set()).add(path)
+    return files

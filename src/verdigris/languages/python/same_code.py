@@ -46,8 +46,8 @@ def declares_encoding(text: str) -> bool:
 
 def _encodings(text: str) -> list[str]:
     """The encodings that the first two lines declare; `splitlines` splits at more signs than Python does."""
-    found = map(CODING_LINE.match, _LINE_END.split(text.removeprefix("\ufeff"), maxsplit=2)[:2])
-    return [match[1] for match in found if match]
+    matches = map(CODING_LINE.match, _LINE_END.split(text.removeprefix("\ufeff"), maxsplit=2)[:2])
+    return [match[1] for match in matches if match]
 
 
 def _dump_code(statement: ast.stmt) -> str:
@@ -73,7 +73,7 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 def _examples(docstring: str) -> str:
     """What doctest may run and compare: from each `>>>` to the next empty line, without the indentation."""
-    found: list[str] = []
+    examples: list[str] = []
     indent: int | None = None
     for line in docstring.expandtabs().splitlines():
         if line.lstrip().startswith(_EXAMPLE):
@@ -81,5 +81,5 @@ def _examples(docstring: str) -> str:
         elif not line.strip():
             indent = None
         if indent is not None:
-            found.append(line[indent:])
-    return "\n".join(found)
+            examples.append(line[indent:])
+    return "\n".join(examples)

@@ -74,25 +74,25 @@ def form(name: str, _title: str) -> ScaffoldForm:
 
 
 def equipment(root: Path, find_python: FindPython) -> StarterTools:
-    found = find_python()
-    if found is None:
+    python = find_python()
+    if python is None:
         return StarterTools(Stack(language="python"), (_INSTALL,))
-    before = () if _has_pytest(found) else (_INSTALL,)
-    ruff = _ruff(root, found)
+    before = () if _has_pytest(python) else (_INSTALL,)
+    ruff = _ruff(root, python)
     if ruff is None:
         return StarterTools(Stack(language="python"), before)
     return StarterTools(Stack(language="python", check=f"{ruff} check .", format=f"{ruff} format"), before)
 
 
-def _has_pytest(found: FoundPython) -> bool:
+def _has_pytest(python: FoundPython) -> bool:
     """Whether an interpreter has pytest; True if it does not report its packages: `tdd test` will show."""
-    return found.packages is None or any(Path(folder, "pytest").is_dir() for folder in found.packages)
+    return python.packages is None or any(Path(folder, "pytest").is_dir() for folder in python.packages)
 
 
-def _ruff(root: Path, found: FoundPython) -> str | None:
+def _ruff(root: Path, python: FoundPython) -> str | None:
     """The command of ruff that works on every machine: on PATH, or in the project's environment."""
-    if found.how == "project":
-        beside = found.path.with_name("ruff")
+    if python.how == "project":
+        beside = python.path.with_name("ruff")
         return os.path.relpath(beside, root) if os.access(beside, os.X_OK) else None
     return "ruff" if shutil.which("ruff") else None
 

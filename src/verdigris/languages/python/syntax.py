@@ -1,18 +1,18 @@
-"""Parses Python, replaces nodes, and aligns lines of two texts."""
+"""Parses Python, and aligns the lines of two texts."""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
-from collections import Counter
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.languages.pairing import pair_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
 
 def parse(text: str) -> ast.Module:
@@ -38,18 +38,18 @@ _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 def nodes_in(node: ast.AST) -> list[ast.AST]:
     """Like `ast.walk`, but without `Load` and `Store`, and in a third of the time."""
-    found = [node]
-    for one in found:  # the list grows during the loop
+    nodes = [node]
+    for one in nodes:  # the list grows during the loop
         kind = one.__class__
         if kind not in _FIELDS:
             _FIELDS[kind] = tuple(name for name in kind._fields if name not in _WITHOUT_NODES)
         for name in _FIELDS[kind]:
             part = getattr(one, name, None)
             if part.__class__ is list:
-                found += [each for each in part if isinstance(each, ast.AST)]
+                nodes += [each for each in part if isinstance(each, ast.AST)]
             elif isinstance(part, ast.AST):
-                found.append(part)
-    return found
+                nodes.append(part)
+    return nodes
 
 
 @lru_cache(maxsize=12)
@@ -63,7 +63,7 @@ StatementText = tuple[str, int]
 
 
 def split_statements(text: str, tree: ast.Module) -> dict[ast.stmt, StatementText]:
-    lines = [match.group() for match in _LINE.finditer(text.removeprefix("\ufeff"))]
+    lines = split_lines(text.removeprefix("\ufeff"))
     return {
         node: ("".join(lines[first_line(node) - 1 : node.end_lineno]), node.col_offset) for node in tree.body
     }
@@ -73,14 +73,9 @@ def find_untouched(
     before: Mapping[ast.stmt, StatementText], after: Mapping[ast.stmt, StatementText]
 ) -> frozenset[ast.stmt]:
     """The statements of both sides that have an equal one on the other side, paired one to one."""
-    common = Counter(before.values()) & Counter(after.values())
-    found: set[ast.stmt] = set()
-    for side in (before, after):
-        left = Counter(common)
-        for node, said in side.items():
-            left[said] -= 1
-            found |= {node} if left[said] >= 0 else set()
-    return frozenset(found)
+    old, new = list(before.items()), list(after.items())
+    pairs = pair_up(old, new, lambda item: item[1])
+    return frozenset(node for at, was in pairs.items() for node in (new[at][0], old[was][0]))
 
 
 def first_line(node: ast.stmt) -> int:
@@ -89,108 +84,18 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
+def lines_of(node: ast.stmt) -> tuple[int, int]:
+    """The first line, of a decorator if there is one, and the last line."""
+    return first_line(node), node.end_lineno or node.lineno
+
+
 CODING_LINE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]*)")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_BLOCKS = (ast.With, ast.AsyncWith)
 
 
-@value
-class TextEdit:
-    start: int
-    end: int
-    new: str
-
-
-class Source:
-    """A Python text with its tree, which makes edits of nodes. Raises SyntaxError if it does not parse."""
-
-    def __init__(self, text: str, tree: ast.Module | None = None) -> None:
-        """`tree`: the tree of the text, if it was parsed already."""
-        self.text = text
-        self._shift = len(text) - len(text.removeprefix("\ufeff"))
-        self.tree = tree or parse(text)
-        self._lines = [(m.start(), m.group()) for m in _LINE.finditer(text, self._shift)]
-
-    def segment(self, node: ast.expr | ast.stmt) -> str:
-        start, end = self._span(node)
-        return self.text[start:end]
-
-    def replace_node(self, node: ast.expr | ast.stmt, new: str) -> TextEdit:
-        return TextEdit(*self._span(node), new)
-
-    def before(self, node: ast.stmt, new: str) -> TextEdit:
-        """Adds a statement before this one, in the same block."""
-        start = self._at(first_line(node), node.col_offset)
-        if hasattr(node, "body") or hasattr(node, "cases"):
-            return TextEdit(start, start, f"{new}\n{self._indent(node)}")
-        return TextEdit(start, start, f"{new}; ")
-
-    def line_above(self, node: ast.stmt, new: str) -> TextEdit:
-        """Adds a line above a statement and its decorators; the statement must begin its line."""
-        start = self._at(first_line(node), node.col_offset)
-        return TextEdit(start, start, f"{new}{self.line_end}{self._indent(node)}")
-
-    def line_below(self, node: ast.stmt, new: str) -> TextEdit:
-        """Adds a line below a statement."""
-        start, line = self._lines[(node.end_lineno or node.lineno) - 1]
-        end = start + len(line)
-        begun = "" if line.endswith(("\n", "\r")) else self.line_end
-        return TextEdit(end, end, f"{begun}{new}{self.line_end}")
-
-    def line_on_top(self, new: str) -> TextEdit:
-        """Adds a line at the top of the file, below the lines of `#!` and of the encoding."""
-        start = self._shift
-        for at, line in self._lines[:2]:
-            if line.startswith("#!") or CODING_LINE.match(line):
-                start = at + len(line)
-        return TextEdit(start, start, f"{new}{self.line_end}")
-
-    @property
-    def line_end(self) -> str:
-        first = self._lines[0][1] if self._lines else ""
-        return first[len(first.rstrip("\r\n")) :] or "\n"
-
-    def after(self, node: ast.stmt, new: str) -> TextEdit:
-        """Adds a statement after this one, which runs under the same conditions."""
-        _, end = self._span(node)
-        if not isinstance(node, _BLOCKS):
-            return TextEdit(end, end, f"; {new}")
-        start, line = self._lines[(node.end_lineno or node.lineno) - 1]
-        end = start + len(line)
-        newline = "" if line.endswith(("\n", "\r")) else "\n"
-        return TextEdit(end, end, f"{newline}{self._indent(node)}{new}\n")
-
-    def apply(self, edits: Iterable[TextEdit]) -> str:
-        parts, done = [], 0
-        for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-            parts += [self.text[done : edit.start], edit.new]
-            done = edit.end
-        return "".join([*parts, self.text[done:]])
-
-    def lines(self, node: ast.stmt, edits: Iterable[TextEdit]) -> tuple[int, int]:
-        """The first and last line of a statement after the edits, with a statement added after its block."""
-        start, _ = self._span(node)
-        grown = sum(
-            edit.new.count("\n") - self.text.count("\n", edit.start, edit.end)
-            for edit in edits
-            if edit.end <= start
-        )
-        height = (node.end_lineno or node.lineno) - node.lineno + isinstance(node, _BLOCKS)
-        return node.lineno + grown, node.lineno + grown + height
-
-    def _indent(self, node: ast.stmt) -> str:
-        line = first_line(node)
-        start, _ = self._lines[line - 1]
-        return self.text[start : self._at(line, node.col_offset)]
-
-    def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        start = self._at(node.lineno, node.col_offset)
-        return start, self._at(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-
-    def _at(self, line: int, column: int) -> int:
-        """The offset in the text of a line and a column; columns count bytes of UTF-8."""
-        start, text = self._lines[line - 1]
-        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+def split_lines(text: str) -> list[str]:
+    """The lines with their ends, as Python counts them: `str.splitlines` splits at more signs."""
+    return _LINE.findall(text)
 
 
 class _Nameless(ast.NodeTransformer):
@@ -211,33 +116,42 @@ class _Nameless(ast.NodeTransformer):
 
 
 class _Statement:
-    """A statement of a file; its text and shape are computed when they are needed."""
+    """A statement of a file; what it is compared by is computed when it is needed."""
 
-    def __init__(self, path: str, node: ast.stmt | None, text: str = "") -> None:
-        """`text`: the whole text of a file that does not parse, which has no node."""
-        self.path, self.node, self._text = path, node, text
+    def __init__(self, path: str, node: ast.stmt | None, stayed: Mapping[int, int], text: str = "") -> None:
+        """`stayed`: maps the lines that the change leaves alone to their new numbers.
+
+        `text`: the whole text of a file that does not parse, which has no node.
+        """
+        self.path, self.node, self._stayed, self._text = path, node, stayed, text
         self.line = 1 if node is None else node.lineno
+
+    @property
+    def place(self) -> object:
+        """Where it stands now; only itself if its lines did not stay together."""
+        if self.node is None:
+            return self
+        moved = [self._stayed.get(n, 0) for n in range(self.line, (self.node.end_lineno or self.line) + 1)]
+        if not moved[0] or moved != list(range(moved[0], moved[0] + len(moved))):
+            return self
+        return self.path, type(self.node), *moved, self.node.col_offset, self.node.end_col_offset
+
+    @property
+    def head(self) -> object:
+        """Where it begins now, with its text: some lines inside of its blocks changed."""
+        return (self.path, self._stayed[self.line], self.text) if self.line in self._stayed else self
 
     @cached_property
     def text(self) -> str:
         """A dump of the statement without its blocks."""
         return self._text if self.node is None else ast.dump(_head(self.node))
 
-    @cached_property
+    @property
     def shape(self) -> str:
         """A dump of the statement without its blocks and without names."""
         from copy import deepcopy
 
         return self._text if self.node is None else ast.dump(_Nameless().visit(deepcopy(_head(self.node))))
-
-    def span(self, lines: Mapping[int, int]) -> tuple[object, ...] | None:
-        """The place of the statement after its lines moved; None if its lines do not stay together."""
-        node = self.node
-        last = 0 if node is None else node.end_lineno or node.lineno
-        moved = [lines.get(number, 0) for number in range(self.line, last + 1)]
-        if node is None or not moved or moved != list(range(moved[0], moved[0] + len(moved))) or not moved[0]:
-            return None
-        return type(node), moved[0], moved[-1], node.col_offset, node.end_col_offset
 
 
 def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, frozenset[int]]:
@@ -247,18 +161,14 @@ def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[
     anywhere before has moved, and one of the same shape was renamed. A file that does not parse counts as
     new from its first line.
     """
-    had = {path: _statements(path, text) for path, text in before.items()}
-    has = {path: _statements(path, text) for path, text in after.items()}
-    pairs: dict[_Statement, _Statement] = {}
-    for path in had.keys() & has.keys():
-        pairs |= _pair_untouched(had[path], has[path], _align_lines(before[path], after[path]))
-    stayed = frozenset(pairs.values())
-    old = [one for statements in had.values() for one in statements if one not in pairs]
-    new = [one for statements in has.values() for one in statements if one not in stayed]
-    for key in (lambda one: one.text), (lambda one: one.shape):
-        old, new = _leave_unpaired(old, new, key)
+    stayed = {path: _align_lines(before[path], after[path]) for path in before.keys() & after.keys()}
+    there = {path: {number: number for number in lines.values()} for path, lines in stayed.items()}
+    old = [one for path, text in before.items() for one in _statements(path, text, stayed.get(path, {}))]
+    new = [one for path, text in after.items() for one in _statements(path, text, there.get(path, {}))]
+    keys = (attrgetter(key) for key in ("place", "head", "text", "shape"))
+    pairs = pair_up(old, new, *keys)
     added: dict[str, set[int]] = {}
-    for one in new:
+    for one in (one for at, one in enumerate(new) if at not in pairs):
         added.setdefault(one.path, set()).add(one.line)
     return {path: frozenset(lines) for path, lines in added.items()}
 
@@ -272,43 +182,13 @@ def _align_lines(before: str, after: str) -> dict[int, int]:
     return {block.a + n + 1: block.b + n + 1 for block in blocks for n in range(block.size)}
 
 
-def _pair_untouched(
-    had: Iterable[_Statement], has: Iterable[_Statement], lines: Mapping[int, int]
-) -> dict[_Statement, _Statement]:
-    """Maps old statements to new ones that are equal and on the same line; `lines`: from `_align_lines`."""
-    stayed = {number: number for number in lines.values()}
-    places = {one.span(stayed): one for one in has}
-    pairs = {one: same for one in had if (at := one.span(lines)) and (same := places.get(at)) is not None}
-    done = frozenset(pairs.values())
-    # Some lines of the other statements changed, perhaps only inside their blocks: compare their heads.
-    found = {(one.line, one.text): one for one in has if one not in done}
-    others = ((one, found.get((lines.get(one.line, 0), one.text))) for one in had if one not in pairs)
-    return pairs | {one: same for one, same in others if same is not None}
-
-
-def _leave_unpaired(
-    old: Iterable[_Statement], new: Iterable[_Statement], key: Callable[[_Statement], str]
-) -> tuple[list[_Statement], list[_Statement]]:
-    """The statements of both sides that are left after each new one is paired with an old one of its key."""
-    left: dict[str, list[_Statement]] = {}
-    for one in old:
-        left.setdefault(key(one), []).append(one)
-    rest: list[_Statement] = []
-    for one in new:
-        if left.get(key(one)):
-            left[key(one)].pop()
-        else:
-            rest.append(one)
-    return [one for ones in left.values() for one in ones], rest
-
-
-def _statements(path: str, text: str) -> list[_Statement]:
+def _statements(path: str, text: str, stayed: Mapping[int, int]) -> list[_Statement]:
     """Lists statements in the order of the text."""
     if (module := shared_tree(text)) is None:
-        return [_Statement(path, None, text)]
+        return [_Statement(path, None, stayed, text)]
     nodes = [node for node in nodes_in(module) if isinstance(node, ast.stmt) and not _is_inert(node)]
     nodes.sort(key=lambda node: (node.lineno, node.col_offset))
-    return [_Statement(path, node) for node in nodes]
+    return [_Statement(path, node, stayed) for node in nodes]
 
 
 def _is_inert(node: ast.stmt) -> bool:

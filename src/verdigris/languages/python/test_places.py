@@ -11,7 +11,7 @@ from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
 from verdigris.languages.python.same_code import declares_encoding, foreign_encoding
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
-from verdigris.languages.python.syntax import Source, first_line, parse_or_none
+from verdigris.languages.python.syntax import CODING_LINE, first_line, lines_of, parse_or_none, split_lines
 from verdigris.languages.python.tests import collected_tests, decorators, definitions, is_fixture, read
 from verdigris.languages.python.tests.code import Files
 from verdigris.languages.python.tests.marks import marks
@@ -20,17 +20,16 @@ from verdigris.languages.python.tests.reached import reached_assertions
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from verdigris.languages.python.syntax import TextEdit
-
 
 def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
     """Finds tests. `known`: names that runs reported, since a project may collect tests of other names."""
     if (tree := parse_or_none(text)) is None:
         return
     names = {*(name for name, _ in collected_tests(tree)), *known}
-    for name, node in definitions(tree.body):
+    # The last definition of a name counts.
+    for name, node in reversed([*definitions(tree.body)]):
         if name in names and isinstance(node, Function):
-            yield WrittenTest(name, first_line(node), node.end_lineno or node.lineno)
+            yield WrittenTest(name, *lines_of(node))
 
 
 def stands(text: str, function: str) -> bool:
@@ -77,29 +76,36 @@ def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
 
 def mark_skipped(text: str, name: str, why: str) -> str | None:
     """See `Language.with_skip`."""
-    try:
-        source = Source(text)
-    except SyntaxError:
+    tree = parse_or_none(text)
+    if tree is None or foreign_encoding(text) is not None:
         return None
-    bare = name.partition("[")[0]
-    everything = list(definitions(source.tree.body))
-    functions = [node for known, node in everything if known == bare and isinstance(node, Function)]
-    if not functions or foreign_encoding(text) is not None:
+    bare_name = name.partition("[")[0]
+    everything = list(definitions(tree.body))
+    functions = [node for known, node in everything if known == bare_name and isinstance(node, Function)]
+    if not functions:
         return None
     running = [function for function in functions if "skip" not in decorators(function)]
     if not running:
         return text
-    # Where its class has a base, it may be a `TestCase`, which only knows unittest's decorators.
-    owners = [node for known, node in everything if known == bare.rpartition("::")[0]]
+    # A class with a base may be a `TestCase`, which only knows unittest's decorators.
+    owners = [node for known, node in everything if known == bare_name.rpartition("::")[0]]
     bases = [base for node in owners if isinstance(node, ast.ClassDef) for base in node.bases]
     module = "unittest" if any(last_name(base) != "object" for base in bases) else "pytest"
-    alias = _alias(source.tree, module, min(function.lineno for function in functions))
+    alias = _alias(tree, module, min(function.lineno for function in functions))
     reason = quote_line(why)
     if declares_encoding(text):
         reason = reason.encode("ascii", "backslashreplace").decode()
     mark = f"skip({reason})" if module == "unittest" else f"mark.skip(reason={reason})"
-    edits = [source.line_above(function, f"@{alias or module}.{mark}") for function in running]
-    return source.apply([*([] if alias else [_import(source, module)]), *edits])
+    bare = text.removeprefix("\ufeff")
+    lines = split_lines(bare)
+    end = lines[0][len(lines[0].rstrip("\r\n")) :] or "\n"
+    for node in sorted(running, key=lambda node: -node.lineno):
+        at = first_line(node) - 1
+        indent = lines[at][: node.col_offset]
+        lines.insert(at, f"{indent}@{alias or module}.{mark}{end}")
+    if not alias:
+        _add_import(lines, tree, module, end)
+    return "".join([text[: len(text) - len(bare)], *lines])
 
 
 def _alias(tree: ast.Module, module: str, line: int) -> str | None:
@@ -111,11 +117,10 @@ def _alias(tree: ast.Module, module: str, line: int) -> str | None:
     return None
 
 
-def _import(source: Source, module: str) -> TextEdit:
+def _add_import(lines: list[str], tree: ast.Module, module: str, end: str) -> None:
     """Adds an import in its place: before third-party imports, else after the last import, else on top."""
-    new, blank = f"import {module}", source.line_end
-    heads = [node for node in source.tree.body[:1] if is_docstring(node)]
-    rest = source.tree.body[len(heads) :]
+    heads = [node for node in tree.body[:1] if is_docstring(node)]
+    rest = tree.body[len(heads) :]
     while rest and isinstance(rest[0], ast.ImportFrom) and rest[0].module == "__future__":
         heads.append(rest.pop(0))
     imports: list[ast.stmt] = []
@@ -123,10 +128,12 @@ def _import(source: Source, module: str) -> TextEdit:
         imports.append(rest.pop(0))
     behind = [node for node in imports if module in sys.stdlib_module_names or not _is_standard(node)]
     if behind:
-        return source.line_above(behind[0], new)
-    if imports or heads:
-        return source.line_below((imports or heads)[-1], f"{blank}{new}")
-    return source.line_on_top(f"{new}{blank}{blank}")
+        lines.insert(behind[0].lineno - 1, f"import {module}{end}")
+    elif above := imports or heads:
+        lines.insert(above[-1].end_lineno or 0, f"{end}import {module}{end}")
+    else:
+        top = [at for at, line in enumerate(lines[:2], 1) if line.startswith("#!") or CODING_LINE.match(line)]
+        lines.insert(max(top, default=0), f"import {module}{end}{end}{end}")
 
 
 def _is_standard(node: ast.stmt) -> bool:

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.concern_rules import read_rules
 from verdigris.languages.grammar.changes import swap_word
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
-from verdigris.languages.grammar.language import indent_at, line_end
+from verdigris.languages.grammar.mutation import MutationForms
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
-from verdigris.languages.literals import quote_line
 from verdigris.languages.probes import ByteEdit
-from verdigris.languages.rust.tests import attribute_name, attributes_of
+from verdigris.languages.rust.tests import split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
-
-    from verdigris.languages.grammar.suite import TestPlace
 
 
 _EQUAL = frozenset({"assert_eq", "debug_assert_eq", "prop_assert_eq", "assert_str_eq"})
@@ -37,13 +34,7 @@ class RustExpectations(Expectations):
         tree = first(parts(node), "token_tree")
         if tree is None or text_of_node(part(node, "macro")) not in _EQUAL:
             return
-        sides: list[list[Node]] = [[]]
-        for child in tree.children[1:-1]:
-            if child.type == ",":
-                sides.append([])
-            elif child.type not in COMMENTS:
-                sides[-1].append(child)
-        yield from (side for side in reversed(sides[:_SIDES]) if side)
+        yield from reversed(split_tokens(tree)[:_SIDES])
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
         """Finds the column in `for (a, b) in [(1, 2), …]`."""
@@ -93,7 +84,7 @@ def _return_form(function: Node, body: Node) -> Returned | None:  # noqa: ARG001
     return Returned(_KINDS[told], form) if told in _KINDS else None
 
 
-FORMS = AnswerForms(
+ANSWERS = AnswerForms(
     functions={"function_item": body_of},
     returned=_return_form,
     constants={
@@ -105,16 +96,6 @@ FORMS = AnswerForms(
 )
 
 
-def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-    """Adds `#[ignore = "…"]` as the last attribute; None for a test inside a macro, which is only tokens."""
-    if place.node.type != "function_item":
-        return None
-    if any(attribute_name(one) == "ignore" for one in attributes_of(place.node)):
-        return ()
-    at = place.node.start_byte
-    indent = indent_at(data, at)
-    between = " " if indent is None else f"{line_end(data)}{indent}"
-    return (ByteEdit(at, at, f"#[ignore = {quote_line(why)}]{between}"),)
-
-
+EXPECTATIONS = RustExpectations
 RULES = read_rules(Path(__file__).with_name("concerns.txt"))
+MUTATION = MutationForms('if true { panic!("not run by any test") }')

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.grammar.trees import part
 from verdigris.languages.rust.uses import find_wanted, read_declarations
-from verdigris.languages.stubs import UNTOLD, Stub, Wanted, data_of, untold_notes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdigris.languages.stubs import Signature, WorktreeFiles
+from verdigris.languages.stubs import UNTOLD, Signature, Stub, Wanted, WorktreeFiles, data_of, untold_notes
 
 _NAME = re.compile(r"^name\s*=\s*\"([^\"]+)\"", re.MULTILINE)
 _TESTS = re.compile(r"^#\[cfg\(test\)\]", re.MULTILINE)
@@ -22,7 +17,8 @@ _EITHER = re.compile(r"Result<(.+), ([^,]+)>")
 _TODO = f'todo!("{MARK}")'
 
 
-def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+def stubs_of(path: str, files: WorktreeFiles, _said: Sequence[str]) -> tuple[Stub, ...]:
+    """The stubs of a test; its text shows enough."""
     home = _home(path, files)
     if home is None:
         return ()

@@ -9,16 +9,13 @@ from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
-    StubContext,
     compare_members,
-    find_unmarked,
     gather_items,
     head_form,
-    member_context,
     names_in_use,
-    report_fault,
 )
 from verdigris.languages.grammar.trees import first, line_of, part, parts, shape, text_of_node, walk
+from verdigris.languages.stub_rules import StubContext, find_unmarked, member_context, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,6 +147,9 @@ class RustForms(Forms):
             yield value, _ZEROS[value.type]
 
 
+FORMS = RustForms
+
+
 def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
     body = part(node, "body")
     holds = body is not None and node.type not in {"function_item", "enum_variant"}
@@ -226,14 +226,9 @@ def _attribute_fault(item: DeclarationItem) -> str | None:
 
 
 def _body_fault(body: Node | None) -> str | None:
-    statements = [_bare_statement(node) for node in parts(body)]
-    if all(_is_empty(node) for node in statements):
-        return None
-    return "the body does more than raise or return a constant"
-
-
-def _bare_statement(node: Node) -> Node:
-    return parts(node)[0] if node.type == "expression_statement" and parts(node) else node
+    wrapped = "expression_statement"
+    statements = (parts(node)[0] if node.type == wrapped and parts(node) else node for node in parts(body))
+    return None if all(map(_is_empty, statements)) else "the body does more than raise or return a constant"
 
 
 def _is_empty(node: Node) -> bool:

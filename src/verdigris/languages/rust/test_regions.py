@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from verdigris.core.value import value
 from verdigris.languages.rust.text import (
@@ -16,10 +16,6 @@ from verdigris.languages.rust.text import (
     split_arguments,
     tokens,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 _TESTS = frozenset(
     {b"test", b"rstest", b"test_case", b"bench", b"quickcheck", b"proptest", b"gtest", b"test_matrix"}

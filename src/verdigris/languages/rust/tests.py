@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word, Words
+from verdigris.languages.grammar.language import indent_at, line_end
 from verdigris.languages.grammar.suite import At, GrammarNames, GrammarSuite, spell
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -18,12 +19,16 @@ from verdigris.languages.grammar.trees import (
     text_of_node,
     walk,
 )
+from verdigris.languages.literals import quote_line
+from verdigris.languages.probes import ByteEdit
 from verdigris.languages.test_comments import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
+
+    from verdigris.languages.grammar.suite import TestPlace
 
 _TESTS = frozenset({"test", "rstest", "test_case", "bench", "quickcheck", "proptest", "gtest"})
 _ROWS = frozenset({"case", "test_case"})
@@ -178,7 +183,7 @@ class RustSuite(GrammarSuite):
     def _visit_macro(self, node: Node, macro: str, tree: Node | None, at: At) -> None:
         name = macro.rpartition("::")[2]
         if name.lstrip("_").startswith(("assert", "debug_assert", "prop_assert")) and tree is not None:
-            for check in _checks(name, _split_arguments(tree), at.names):
+            for check in _checks(name, split_tokens(tree), at.names):
                 self.add_fact(node, check, at)
         elif name in _RAISING:
             if at.guards:
@@ -203,6 +208,21 @@ class RustSuite(GrammarSuite):
                     node,
                     next((n for n in children[index + 1 :] if text_of_node(n).startswith("{")), None),
                 )
+
+
+SUITE = RustSuite
+
+
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
+    """Adds `#[ignore = "…"]` as the last attribute; None for a test inside a macro, which is only tokens."""
+    if place.node.type != "function_item":
+        return None
+    if any(attribute_name(one) == "ignore" for one in attributes_of(place.node)):
+        return ()
+    at = place.node.start_byte
+    indent = indent_at(data, at)
+    between = " " if indent is None else f"{line_end(data)}{indent}"
+    return (ByteEdit(at, at, f"#[ignore = {quote_line(why)}]{between}"),)
 
 
 def doc_examples(root: Node) -> Iterator[str]:
@@ -236,7 +256,7 @@ def _is_test(attributes: Sequence[Node]) -> bool:
     return any(attribute_name(a) in _TESTS or attribute_name(a).endswith("_test") for a in attributes)
 
 
-def _split_arguments(tree: Node) -> list[list[Node]]:
+def split_tokens(tree: Node) -> list[list[Node]]:
     """Splits the tokens of a macro into its arguments."""
     found: list[list[Node]] = [[]]
     for node in tree.children[1:-1]:
@@ -263,17 +283,14 @@ def _checks(macro: str, arguments: Sequence[Sequence[Node]], names: GrammarNames
         yield from _conditions(arguments[0], names)
     elif macro.startswith(_SNAPSHOTS):
         inline = any(word.text == "@" for words in given for word in words)
-        yield Check("snapshot", 5 if inline else 4, _first_named(given), given[-1] if given else ())
+        subject = next((words for words in given if any(word.name for word in words)), ())
+        yield Check("snapshot", 5 if inline else 4, subject, given[-1] if given else ())
     elif macro.startswith(_NEAR):
         yield Check("near", 4, first_, second, _slack(given[2:]))
     elif "matches" in macro or macro.endswith(("_ok", "_err", "_some", "_none")):
         yield Check(macro, 4 if "matches" in macro else 2, first_, second)
     else:
         yield Check(macro, 3, first_, second)
-
-
-def _first_named(given: Sequence[Words]) -> Words:
-    return next((words for words in given if any(word.name for word in words)), ())
 
 
 def _slack(given: Sequence[Words]) -> float:

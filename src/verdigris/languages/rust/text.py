@@ -1,25 +1,14 @@
-"""Reads the tokens of a Rust text, the names of tests, and imports.
-
-Also finds the source that returned the value which a test could not unwrap.
-"""
+"""Reads the tokens of a Rust text."""
 
 from __future__ import annotations
 
-import posixpath
 import re
-import sys
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.folders import first_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from verdigris.core.report import Failure, TestResult
-    from verdigris.languages.test_comments import Declared
+    from collections.abc import Iterator, Sequence
 
 
 _TOKEN = re.compile(
@@ -80,7 +69,10 @@ def tokens(data: bytes) -> Iterator[RustToken]:
             case "block":
                 end = _comment_end(data, at)
             case "raw" | "hashes":
-                kind, end = "raw", _raw_end(data, end, found["hashes"])
+                closing = b'"' + found["hashes"]
+                kind, end = "raw", data.find(closing, end) + len(closing)
+                if end < len(closing):
+                    raise Unreadable
             case "open":
                 raise Unreadable
         if kind != "space":
@@ -95,13 +87,6 @@ def _comment_end(data: bytes, at: int) -> int:
         if depth == 0:
             return edge.end()
     raise Unreadable
-
-
-def _raw_end(data: bytes, at: int, hashes: bytes) -> int:
-    end = data.find(b'"' + hashes, at)
-    if end < 0:
-        raise Unreadable
-    return end + 1 + len(hashes)
 
 
 def canonical(text: bytes) -> bytes:
@@ -149,109 +134,3 @@ def split_arguments(inside: Sequence[RustToken]) -> list[Sequence[RustToken]]:
             parts.append(inside[start:index])
             start = index + 1
     return [part for part in (*parts, inside[start:]) if part]
-
-
-def case_of(name: str, path: str, result: TestResult) -> str | None:
-    """The part of a reported name after the marked test's own name; None if it is another test."""
-    function = split_id(result.native_id).function
-    for around in modules(path):
-        whole = f"{around}{name}"
-        if function == whole or function.startswith(whole + "::"):
-            return function[len(whole) :]
-    return None
-
-
-def modules(path: str) -> tuple[str, ...]:
-    """The module paths that may come before the name of a test in this file; the most likely comes first."""
-    *parts, name = path.removesuffix(".rs").split("/")
-    if name in {"lib", "main"}:
-        return ("",)
-    if name != "mod":
-        parts.append(name)
-    likely = len(parts) - _after_root(parts)
-    lengths = sorted(range(len(parts) + 1), key=lambda length: (length != likely, length))
-    return tuple("".join(f"{part}::" for part in parts[len(parts) - length :]) for length in lengths)
-
-
-def _after_root(parts: list[str]) -> int:
-    """The index at which module names begin: after the last `src`, or after a crate's name in `tests/`."""
-    for index in range(len(parts) - 1, -1, -1):
-        if parts[index] == "src":
-            inside = parts[index + 1 : index + 2]
-            return min(index + (3 if inside == ["bin"] else 1), len(parts))
-        if parts[index] in {"tests", "benches", "examples"}:
-            return min(index + 2, len(parts))
-    return len(parts)
-
-
-KINDS = frozenset({"panic", "Err"})
-"""Failures that are no assertion's: a panic, and an error that the test returned."""
-_GIVES_UP = re.compile(r"\.(?:unwrap|expect)(?:_err)?\s*\(|\b(?:panic|unreachable)!")
-_CALL = re.compile(r"(?<!fn )\b([a-z_]\w*)\s*(?:::\s*<[^()]*>)?\s*\(")
-_DEFINED = re.compile(r"\bfn\s+([a-z_]\w*)")
-
-
-def find_definitions(sources: Mapping[str, str]) -> dict[str, str]:
-    """Maps the name of each function to the file of source that defines it."""
-    return {name: path for path, text in sources.items() for name in _DEFINED.findall(text)}
-
-
-def find_unwrapped(
-    failure: Failure, text: str, span: tuple[int, int], known: Mapping[str, str]
-) -> tuple[str, int] | None:
-    """A source file that the test called before it failed, and the line where the test gave up; else None.
-
-    `text`: of the test's file. `span`: from `find_span`. `known`: from `find_definitions`.
-    """
-    lines = text.splitlines()
-    first, last = span[0], min(span[1], len(lines))
-    if failure.kind == "panic":
-        at = failure.place.line if failure.place else 0
-        if not first <= at <= last or not _GIVES_UP.search(lines[at - 1]):
-            return None
-        last = at
-    called = _CALL.findall("\n".join(lines[first - 1 : last]))
-    return next(((known[name], last) for name in called if name in known), None)
-
-
-def find_span(functions: Sequence[Declared], test: str) -> tuple[int, int]:
-    """The first line of a test and the last that may be its own; (1, 0) if it is not found."""
-    for function, below in zip_longest(functions, functions[1:]):
-        if f"::{test}".endswith(f"::{function.test}"):
-            return function.line, sys.maxsize if below is None else below.line - 1
-    return 1, 0
-
-
-_MOD = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(?:r#)?(\w+)\s*;", re.MULTILINE)
-_USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?:::)?((?:\w+::)*\w+)", re.MULTILINE)
-_LIBRARIES = frozenset({"std", "core", "alloc", "self"})
-
-
-def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-    folder, name = posixpath.split(path)
-    own = folder if name in {"lib.rs", "main.rs", "mod.rs"} else path.removesuffix(".rs")
-    for module in _MOD.findall(text):
-        tried = (f"{at}/{module}{end}" for at in (own, folder) for end in (".rs", "/mod.rs"))
-        yield from first_known((posixpath.normpath(each) for each in tried), files)
-    source = _crate_source(folder, files)
-    for use in _USE.findall(text):
-        top, *parts = use.split("::")
-        if top in _LIBRARIES:
-            continue
-        if top != "super":
-            yield from first_known((f"{source}/lib.rs", f"{source}/main.rs"), files)
-        yield from _files_of_path(folder if top == "super" else source, parts, files)
-
-
-def _files_of_path(at: str, parts: list[str], files: frozenset[str]) -> Iterator[str]:
-    for part in parts:
-        at = posixpath.join(at, part)
-        yield from first_known((f"{at}.rs", f"{at}/mod.rs"), files)
-
-
-def _crate_source(folder: str, files: frozenset[str]) -> str:
-    """The `src` folder of the file's crate."""
-    at = folder
-    while at and f"{at}/Cargo.toml" not in files:
-        at = posixpath.dirname(at)
-    return posixpath.join(at, "src")

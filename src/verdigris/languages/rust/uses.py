@@ -63,14 +63,6 @@ def find_wanted(path: str, data: bytes, crate: str, module: Path) -> tuple[Wante
     return merge_wanted(one for function in functions for one in RustUses(function, paths).wanted())
 
 
-def bindings_of_use(node: Node) -> Iterator[tuple[str, Path]]:
-    """The names that a `use` binds, each with its path."""
-    for text in sorted(used_paths(node)):
-        named, _, alias = text.partition(" as ")
-        steps = tuple(named.removesuffix("::self").split("::"))
-        yield alias or steps[-1], steps
-
-
 class _CratePaths:
     """Resolves the names of a file to paths from the crate's root."""
 
@@ -82,8 +74,10 @@ class _CratePaths:
         self._own = {text_of_node(part(node, "name")) for node in nodes if node.type in _ITEMS}
         for node in nodes:
             if node.type == "use_declaration":
-                for name, steps in bindings_of_use(node):
-                    found = self._from_root(steps)
+                for text in sorted(used_paths(node)):
+                    named, _, alias = text.partition(" as ")
+                    steps = tuple(named.removesuffix("::self").split("::"))
+                    name, found = alias or steps[-1], self._from_root(steps)
                     if found is not None and name == "*":
                         self._globs.append(found[:-1])
                     elif found is not None:

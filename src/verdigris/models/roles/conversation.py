@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.models.protocol import Ask, Message, Model, ModelReply, Usage
+from verdigris.models.protocol import Ask, Message, Model, ModelReply
 from verdigris.models.roles.answer import (
     RefusedAnswer,
     RoleAnswer,
@@ -14,8 +14,7 @@ from verdigris.models.roles.answer import (
     read_answer,
     strip_wrapping,
 )
-from verdigris.models.roles.check import EditPlan, RoleStop, check
-from verdigris.models.roles.edit_faults import plain
+from verdigris.models.roles.check import EditPlan, RoleStop, check, plain
 from verdigris.models.roles.feedback import earlier_attempts, refused_answer
 from verdigris.models.roles.prompt import Task, again, edit_ask, first_ask
 from verdigris.models.roles.tools import answer, why_not_read
@@ -63,7 +62,7 @@ def begin(material: Material, task: Task, *, tools: bool = True) -> Talk:
 def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | RoleStop | RefusedAnswer]:
     """One attempt. What is Refused is said to the model already: `edit` again asks for the next answer."""
     while True:
-        talk = _ask_model(model, talk)
+        talk = converse(model, talk)
         answer = _read(talk)
         if isinstance(answer, RefusedAnswer) or talk.looks >= LOOKS:
             break
@@ -118,20 +117,6 @@ def _show_files(talk: Talk, answer: RoleAnswer) -> Talk:
     )
 
 
-def _ask_model(model: Model, talk: Talk) -> Talk:
-    rounds = max(0, ROUNDS - sum(1 for each in talk.exchanges if each.reply.calls))
-    conversed = converse(model, talk.ask, talk.material, rounds=rounds)
-    first = talk.ask == talk.base
-    return replace(
-        talk,
-        base=conversed.ask if first else replace(talk.base, tools=conversed.ask.tools),
-        ask=conversed.ask,
-        known=talk.known | frozenset(conversed.read),
-        exchanges=(*talk.exchanges, *conversed.exchanges),
-        answered=conversed.reply.text,
-    )
-
-
 def _wanted_files(answer: RoleAnswer, talk: Talk) -> tuple[dict[str, str], list[str]]:
     """The wanted files that exist, may be seen and fit; and why the others are left out."""
     found: dict[str, str] = {}
@@ -167,44 +152,38 @@ class ToolExchange:
     reply: ModelReply
 
 
-@value
-class Conversed:
-    reply: ModelReply
-    """The answer itself; its calls are not carried out any more."""
-    ask: Ask
-    """What was asked last, with all that was read: to go on from."""
-    exchanges: tuple[ToolExchange, ...]
-    read: tuple[str, ...] = ()
-    """Files that were given whole."""
+def converse(model: Model, talk: Talk, *, rounds: int = ROUNDS, characters: int = CHARACTERS) -> Talk:
+    """Asks, and carries out the calls of tools, until there is an answer; its own calls are not.
 
-    @property
-    def usage(self) -> Usage:
-        return sum((each.reply.usage for each in self.exchanges), Usage())
-
-
-def converse(
-    model: Model, ask: Ask, material: Material, *, rounds: int = ROUNDS, characters: int = CHARACTERS
-) -> Conversed:
-    """After so many rounds the tools are taken away, and stay so: the last question offers none."""
+    After so many rounds of the step the tools are taken away, and stay so: the last question offers none.
+    """
+    rounds = max(0, rounds - sum(1 for each in talk.exchanges if each.reply.calls))
+    ask, left = talk.ask, characters
     exchanges: list[ToolExchange] = []
-    read: list[str] = []
-    left = characters
+    known = set(talk.known)
     while True:
         reply = model.ask(ask)
         exchanges.append(ToolExchange(ask, reply))
         if not reply.calls or not ask.tools:
-            return Conversed(reply, ask, tuple(exchanges), tuple(dict.fromkeys(read)))
+            break
         over = len(exchanges) > rounds
         answers: list[Message] = []
         for number, call in enumerate(reply.calls):
-            found = None if over or left <= 0 or number >= _CALLS else answer(call, material, left)
-            text = _ENOUGH if found is None else found.text
-            answers.append(Message("tool", text, call_id=call.id))
-            if found is not None:
-                left -= len(found.text)
-                read += [found.path] if found.path else []
+            given = None if over or left <= 0 or number >= _CALLS else answer(call, talk.material, left)
+            answers.append(Message("tool", _ENOUGH if given is None else given.text, call_id=call.id))
+            if given is not None:
+                left -= len(given.text)
+                known |= {given.path} if given.path else set()
         ask = replace(
             ask,
             messages=(*ask.messages, Message("assistant", reply.text, reply.calls), *answers),
             tools=() if over else ask.tools,
         )
+    return replace(
+        talk,
+        base=ask if talk.ask == talk.base else replace(talk.base, tools=ask.tools),
+        ask=ask,
+        known=frozenset(known),
+        exchanges=(*talk.exchanges, *exchanges),
+        answered=reply.text,
+    )

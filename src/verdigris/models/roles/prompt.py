@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.languages.registry import language_named
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
@@ -60,31 +59,18 @@ def tell(material: Material, room: int) -> PromptPart:
     listing = f"All files ({len(tree)}):\n{clip(chr(10).join(sorted(tree)), room // 10)}"
     listing = listing if tree else "There is no file yet."
     history = f"# Recent commits\n\n{clip(chr(10).join(recent), room // 10)}" if recent else ""
-    texts = _ShownTexts(room - estimate(listing) - estimate(history))
+    room -= estimate(listing) + estimate(history)
+    shown: dict[str, str] = {}
     for path in by_weight(tree, material.classify, named):
-        if texts.room < _LEAST:
+        if room < _LEAST:
             break
         if path != material.kata_path:
-            texts.add(path, tree[path] or "")
-    paths = sorted(texts.told, key=lambda path: (material.ages.get(path, 0), path))
-    parts = ("# The project's files as they are now", *(texts.told[path] for path in paths), listing, history)
-    return PromptPart("\n\n".join(filter(None, parts)), frozenset(texts.complete))
-
-
-@dataclass(slots=True)
-class _ShownTexts:
-    """Files as they are shown, while there is room."""
-
-    room: int
-    told: dict[str, str] = field(default_factory=dict)
-    complete: set[str] = field(default_factory=set)
-
-    def add(self, path: str, text: str) -> None:
-        shown = shown_file(path, text, self.room)
-        self.room -= estimate(shown)
-        self.told[path] = shown
-        if shown == shown_file(path, text):
-            self.complete.add(path)
+            shown[path] = shown_file(path, tree[path] or "", room)
+            room -= estimate(shown[path])
+    complete = frozenset(path for path, text in shown.items() if text == shown_file(path, tree[path] or ""))
+    ordered = sorted(shown, key=lambda path: (material.ages.get(path, 0), path))
+    parts = ("# The project's files as they are now", *(shown[path] for path in ordered), listing, history)
+    return PromptPart("\n\n".join(filter(None, parts)), complete)
 
 
 def shown_file(path: str, text: str, room: int | None = None) -> str:

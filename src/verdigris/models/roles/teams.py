@@ -13,7 +13,7 @@ from verdigris.core.value import value
 from verdigris.languages.registry import language_for
 from verdigris.models.roles import Judge, Objection, Role, Team, Tree, read_prompts
 from verdigris.models.roles.answer import RoleEdit, Say
-from verdigris.models.roles.edit_faults import plain
+from verdigris.models.roles.check import plain
 
 _KINDS: dict[RoleKind, tuple[Judge, tuple[str, ...]]] = {
     "planner": ("plan", ("docs",)),

@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.paths import compile_glob
 from verdigris.core.value import value
 from verdigris.models.protocol import ToolCall, ToolSpec
-from verdigris.models.roles.edit_faults import path_fault, plain
+from verdigris.models.roles.check import path_fault, plain
+from verdigris.models.tool_calls import arguments_of
 
 if TYPE_CHECKING:
     from verdigris.models.roles.context import Material, Tree
@@ -67,19 +68,10 @@ def answer(call: ToolCall, material: Material, room: int) -> ToolResult:
     if call.name not in known:
         return ToolResult(f"There is no tool {call.name}; there are {', '.join(known)}.")
     name, carry_out = known[call.name]
-    argument = _argument(call.arguments, name)
-    if argument is None:
+    argument = arguments_of(call.arguments).get(name)
+    if not isinstance(argument, str) or not argument:
         return ToolResult(f'{call.name} takes a JSON object with one text: {{"{name}": "…"}}.')
     return carry_out(argument, material, room)
-
-
-def _argument(arguments: str, name: str) -> str | None:
-    try:
-        given: Any = json.loads(arguments)
-    except (json.JSONDecodeError, RecursionError):
-        return None
-    found = given.get(name) if isinstance(given, dict) else None
-    return found if isinstance(found, str) and found else None
 
 
 def _read_file(spelling: str, material: Material, room: int) -> ToolResult:

@@ -1,7 +1,7 @@
 """Starts a test tool of Node, and stops it when its report does not grow any more: then a test does not end.
 
 Before that it asks the busy thread where it is: on a signal node opens its inspector, which pauses even a
-loop that never yields. It uses the standard library only, and the modules in its own folder.
+loop that never yields. It uses the standard library only, and what lies in its own folder.
 """
 
 # ruff: noqa: PTH115, PTH116, PTH119, PTH120, PTH123, PTH208 - one start per run; pathlib costs half of it
@@ -19,8 +19,6 @@ TYPE_CHECKING = False  # importing typing would cost as much as all the rest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
-
-    from verdigris.runners.reporter.node_inspector import Inspector
 
 REPORT = "VERDIGRIS_REPORT"
 """The variable with the path of the report, for the reporter."""
@@ -49,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         if now != size:
             size, heard = now, time.monotonic()
         elif (quiet := time.monotonic() - heard) > limit and quiet > (most := limit * _limit_factor(report)):
-            _stop(process, report, most)
+            _stop(process, arguments[1], report, most)
             return 1
     code = os.waitstatus_to_exitcode(statuses[0])
     if code < 0:
@@ -78,15 +76,14 @@ def _size(path: str) -> int:
         return -1
 
 
-def _stop(process: int, report: str, seconds: float) -> None:
+def _stop(process: int, node: str, report: str, seconds: float) -> None:
     """Writes where the run is, and kills the tool with all its processes."""
     seen: dict[str, Any] = {"seconds": seconds, "frames": [], "names": None}
-    family = [process, *_descendants(process)]
     try:
-        busy = _busiest(family)
+        busy = _busiest([process, *_descendants(process)])
         if busy is not None:
-            seen |= _ask_places(busy)
-    except (OSError, ValueError, KeyError, EOFError):  # then we do not know where it is
+            seen |= _ask_places(busy, node)
+    except (OSError, ValueError):  # then we do not know where it is
         pass
     with open(f"{report}{STOP}", "x", encoding="ascii") as file:
         json.dump(seen, file)
@@ -97,17 +94,38 @@ def _stop(process: int, report: str, seconds: float) -> None:
             continue
 
 
-def _ask_places(process: int) -> dict[str, Any]:
-    from node_inspector import Inspector, open_port  # type: ignore[import-not-found]
+def _ask_places(process: int, node: str) -> dict[str, Any]:
+    """Where the process is, and in which test, as the tool's own node finds out (`node/place.cjs`)."""
+    from watched_process import run_watched
 
     os.kill(process, signal.SIGUSR1)
     ends = time.monotonic() + _OPENING
-    while (port := open_port(process)) is None:
+    while (port := _open_port(process)) is None:
         if time.monotonic() > ends:
             return {}
         time.sleep(_TICK / 4)
-    inspector: Inspector = Inspector(port)
-    return dict(inspector.places())
+    # What the tests started may be any program called node: it is not run, and nobody gets the report's name.
+    kept = {name: text for name, text in os.environ.items() if name not in {REPORT, "NODE_OPTIONS"}}
+    command, answer = [node, f"{paths.dirname(__file__)}/node/place.cjs", str(port)], bytearray()
+    run_watched(command, answer.extend, environment=kept, due=lambda: ends + _OPENING)
+    return dict(json.loads(answer))
+
+
+def _open_port(process: int) -> int | None:
+    """The port on 127.0.0.1 on which a process listens, if there is one."""
+    own = set()
+    for name in os.listdir(f"/proc/{process}/fd"):
+        try:
+            own.add(os.readlink(f"/proc/{process}/fd/{name}"))
+        except OSError:
+            continue
+    with open(f"/proc/{process}/net/tcp", encoding="ascii") as table:
+        for line in table.read().splitlines()[1:]:
+            fields = line.split()
+            address, port = fields[1].split(":")
+            if fields[3] == "0A" and address == "0100007F" and f"socket:[{fields[9]}]" in own:
+                return int(port, 16)
+    return None
 
 
 def _descendants(process: int) -> list[int]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
 from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome
-from verdigris.views.lines import count_of
+from verdigris.views.lines import Dot, count_of
 
 if TYPE_CHECKING:
-    from verdigris.drivers.audit.report import AuditReport, FoundPlace, LostCheck, UnitReport
+    from verdigris.drivers.audit.report import AuditReport, LostCheck, UnitReport
 
 
 Level = Literal["error", "warning", "note"]
@@ -84,10 +84,8 @@ KINDS: dict[str, FindingKind] = {
 
 SEVERITY = {name: number for number, name in enumerate(KINDS)}
 
-Tone = Literal["red", "green", "yellow"]
 
-
-def tone_of(outcome: AuditOutcome) -> Tone | None:
+def dot_of(outcome: AuditOutcome) -> Dot | None:
     """Returns red for blame, green for none, yellow for doubt; a change without code has no colour."""
     if outcome is AuditOutcome.NO_CODE:
         return None
@@ -154,8 +152,14 @@ def findings(report: AuditReport) -> list[Finding]:
 
 
 def unit_findings(unit: UnitReport) -> Iterator[Finding]:
-    yield from (_regression(unit, place) for place in unit.regressed)
-    yield from (_lost_check(unit, lost) for lost in unit.weakened)
+    for place in unit.regressed:
+        text, test = f"it passed before and fails now: {place.what}", place.what.partition(": ")[0]
+        yield Finding(AuditOutcome.REGRESSED, text, unit, place.path, place.line, subject=test)
+    for lost in unit.weakened:
+        subject = f"{lost.kind} {lost.before}"
+        yield Finding(
+            AuditOutcome.WEAKENED, _tell_loss(lost), unit, lost.path, lost.line, subject=subject, lost=lost
+        )
     yield from (_hollow(unit, test) for test in unit.hollow)
     if _says_itself(unit):
         path = unit.paths[0] if unit.paths else next((one.path for one in unit.uncovered), "")
@@ -182,20 +186,7 @@ def _says_itself(unit: UnitReport) -> bool:
             return outcome not in SOUND
 
 
-def _regression(unit: UnitReport, place: FoundPlace) -> Finding:
-    text = f"it passed before and fails now: {place.what}"
-    test = place.what.partition(": ")[0]
-    return Finding(AuditOutcome.REGRESSED, text, unit, place.path, place.line, subject=test)
-
-
-def _lost_check(unit: UnitReport, lost: LostCheck) -> Finding:
-    subject = f"{lost.kind} {lost.before}"
-    return Finding(
-        AuditOutcome.WEAKENED, tell_loss(lost), unit, lost.path, lost.line, subject=subject, lost=lost
-    )
-
-
-def tell_loss(lost: LostCheck) -> str:
+def _tell_loss(lost: LostCheck) -> str:
     was = f"was `{lost.before}`" if lost.before else ""
     now = f"is `{lost.after}`" if lost.after else ""
     return f"{lost.kind}: {', '.join(filter(None, (was, now)))}".rstrip(": ")

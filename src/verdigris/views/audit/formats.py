@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
@@ -12,6 +13,8 @@ from verdigris.drivers.audit.report import BLAMELESS, AuditReport, UnitReport, r
 from verdigris.views.audit.findings import (
     KINDS,
     SEVERITY,
+    Finding,
+    FindingKind,
     blames,
     findings,
     fingerprints,
@@ -20,38 +23,28 @@ from verdigris.views.audit.findings import (
 )
 from verdigris.views.lines import make_visible
 
-if TYPE_CHECKING:
-    from verdigris.views.audit.findings import Finding, FindingKind
-
-
-FORMATS = ("table", "json", "markdown", "junit", "github", "sarif", "html")
+_RENDERERS = {
+    "table": "text.render_table",
+    "json": "formats.render_json",
+    "markdown": "text.render_markdown",
+    "junit": "formats.render_junit",
+    "github": "formats.render_annotations",
+    "sarif": "formats.render_sarif",
+    "html": "page.render_page",
+}
+"""The function of each format, below this folder; its module is loaded when the format is asked for."""
+FORMATS = tuple(_RENDERERS)
 
 
 def render(report: AuditReport, format_: str, diffs: Mapping[str, str] | None = None) -> str:
-    """Imports only what the format needs; `diffs`: see `render_page`."""
-    match format_:
-        case "table":
-            from verdigris.views.audit.text import render_table
+    """`diffs`: see `render_page`."""
+    module, name = _RENDERERS[format_].split(".")
+    renderer = getattr(import_module(f"verdigris.views.audit.{module}"), name)
+    return str(renderer(report, diffs) if format_ == "html" else renderer(report))
 
-            return render_table(report)
-        case "json":
-            return json.dumps(render_report(report), indent=1) + "\n"
-        case "markdown":
-            from verdigris.views.audit.text import render_markdown
 
-            return render_markdown(report)
-        case "junit":
-            return render_junit(report)
-        case "github":
-            return render_annotations(report)
-        case "sarif":
-            return render_sarif(report)
-        case "html":
-            from verdigris.views.audit.page import render_page
-
-            return render_page(report, diffs)
-        case _:
-            raise ValueError(format_)
+def render_json(report: AuditReport) -> str:
+    return json.dumps(render_report(report), indent=1) + "\n"
 
 
 MOST = 10
@@ -67,7 +60,9 @@ def render_annotations(report: AuditReport) -> str:
         shown = of_level if len(of_level) <= MOST else of_level[: MOST - 1]
         lines += [_annotate(command, one) for one in shown]
         if rest := len(of_level) - len(shown):
-            lines.append(_tell_rest(command, rest, of_level[len(shown) :]))
+            rules = ", ".join(dict.fromkeys(one.rule for one in of_level[len(shown) :]))
+            text = f"{rest} more of this kind ({rules}) are not shown here: see the summary of this step"
+            lines.append(_write(command, {"title": f"tdd audit: {rest} more"}, text))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -82,14 +77,9 @@ def _annotate(command: str, one: Finding) -> str:
     return _write(command, properties, f"{one.text}\nin {name_unit(one.unit)}{advice}")
 
 
-def _tell_rest(command: str, rest: int, left_out: list[Finding]) -> str:
-    rules = ", ".join(dict.fromkeys(one.rule for one in left_out))
-    text = f"{rest} more of this kind ({rules}) are not shown here: see the summary of this step"
-    return _write(command, {"title": f"tdd audit: {rest} more"}, text)
-
-
 def _write(command: str, properties: dict[str, str], text: str) -> str:
-    given = ",".join(f"{name}={_escape_property(one)}" for name, one in properties.items() if one)
+    escaped = {name: _escape(one).replace(":", "%3A").replace(",", "%2C") for name, one in properties.items()}
+    given = ",".join(f"{name}={one}" for name, one in escaped.items() if one)
     return f"::{command} {given}::{_escape(text)}"
 
 
@@ -97,10 +87,6 @@ def _escape(text: str) -> str:
     """Escapes a text for GitHub's commands; bytes that are no text are written as escapes."""
     plain = text.encode("utf-8", "backslashreplace").decode()
     return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
 _NAME = "tdd audit"
@@ -166,7 +152,14 @@ def sarif_document(report: AuditReport) -> dict[str, Any]:
     # GitHub refuses a whole file for one result without a place.
     placed = [one for one in found if one.path and one.rule not in BLAMELESS]
     marked = list(zip(placed, fingerprints(placed), strict=True))[:MOST_RESULTS]
-    notes = [one for one in found if one.rule in BLAMELESS or not one.path]
+    notes = [
+        _notify(one.kind.level, f"{one.rule}: {name_unit(one.unit)}: {one.text}")
+        for one in found
+        if one.rule in BLAMELESS or not one.path
+    ]
+    if left_out := len(placed) - len(marked):
+        text = f"{left_out} results of lesser gravity are left out: code scanning keeps {MOST_RESULTS}"
+        notes.append(_notify("warning", text))
     driver = {"name": "tdd audit", "version": report.version or "0", "rules": [_rule(kind) for kind in RULES]}
     run = {
         "tool": {"driver": driver},
@@ -174,10 +167,7 @@ def sarif_document(report: AuditReport) -> dict[str, Any]:
         "invocations": [
             {
                 "executionSuccessful": True,
-                "toolExecutionNotifications": [
-                    *map(_notification, notes),
-                    *_tell_left_out(len(placed) - len(marked)),
-                ],
+                "toolExecutionNotifications": notes,
             }
         ],
         "results": [_result(one, fingerprint) for one, fingerprint in marked],
@@ -200,7 +190,9 @@ def _rule(kind: FindingKind) -> dict[str, Any]:
 
 
 def _result(one: Finding, fingerprint: str) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(one.path), "uriBaseId": "%SRCROOT%"}}
+    # Relative to the repository; each byte that a URI cannot hold is written as `%XX`.
+    uri = quote(one.path.encode("utf-8", "surrogateescape"), safe="/")
+    location: dict[str, Any] = {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}}
     if one.line > 0:
         location["region"] = {"startLine": one.line, "endLine": max(one.line, one.last_line)}
     return {
@@ -214,21 +206,8 @@ def _result(one: Finding, fingerprint: str) -> dict[str, Any]:
     }
 
 
-def _notification(one: Finding) -> dict[str, Any]:
-    text = _clip(f"{one.rule}: {name_unit(one.unit)}: {one.text}")
-    return {"level": one.kind.level, "message": {"text": text}}
-
-
-def _tell_left_out(number: int) -> list[dict[str, Any]]:
-    if not number:
-        return []
-    text = f"{number} results of lesser gravity are left out: code scanning keeps {MOST_RESULTS}"
-    return [{"level": "warning", "message": {"text": text}}]
-
-
-def _uri(path: str) -> str:
-    """Relative to the repository; each byte that a URI cannot hold is written as `%XX`."""
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/")
+def _notify(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": _clip(text)}}
 
 
 def _clip(text: str) -> str:

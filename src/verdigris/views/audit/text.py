@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
@@ -17,19 +16,16 @@ from verdigris.drivers.audit.report import AuditOutcome, AuditReport, LostCheck,
 from verdigris.views.audit.findings import (
     KINDS,
     SEVERITY,
+    Finding,
     count_outcomes,
+    dot_of,
     name_unit,
     short,
     tell_range,
     tell_time,
-    tone_of,
     unit_findings,
 )
 from verdigris.views.lines import Line, count_of, make_visible, wrap
-
-if TYPE_CHECKING:
-    from verdigris.views.audit.findings import Finding
-
 
 NARROWEST = 60
 _FILTERS = ("since", "author", "path")
@@ -65,7 +61,10 @@ def _lines(report: AuditReport, width: int) -> Iterator[Line]:
     total = tell_time(sum(unit.seconds for unit in report.units))
     how = "as one change" if report.squash else "commit by commit"
     yield Line(f"{make_visible(tell_range(report))}, {how}: {count_outcomes(report)} ({total})")
-    yield from _advice(report)
+    blamed = {unit.outcome for unit in report.units}
+    for name, kind in KINDS.items():
+        if name in blamed and kind.next:
+            yield Line(f"next: {name}: {kind.next}")
 
 
 def _table_row(unit: UnitReport, time: str, width: int) -> Line:
@@ -75,7 +74,7 @@ def _table_row(unit: UnitReport, time: str, width: int) -> Line:
     tail = f" {reds}  {time}"
     room = width - 2 - len(head) - len(tail)
     title = _fit(make_visible(unit.commit.title), room)
-    dot = tone_of(unit.outcome)
+    dot = dot_of(unit.outcome)
     return Line(f"{'' if dot else '  '}{head}{title}{tail}", dot, code=True)
 
 
@@ -92,7 +91,7 @@ def _table_details(unit: UnitReport, width: int) -> Iterator[Line]:
         return
     yield Line("")
     title = _fit(make_visible(name_unit(unit)), width - len(unit.outcome) - 4).rstrip()
-    yield Line(f"{unit.outcome}  {title}", tone_of(unit.outcome))
+    yield Line(f"{unit.outcome}  {title}", dot_of(unit.outcome))
     if unit.why and all(one.text != unit.why for one in told):
         yield Line(f"  {unit.why}")
     for _, group in groupby(told, key=lambda one: one.rule):
@@ -117,13 +116,6 @@ def _finding_lines(one: Finding) -> Iterator[Line]:
     yield Line(f"  {head}{said}{one.text}")
 
 
-def _advice(report: AuditReport) -> Iterator[Line]:
-    blamed = {unit.outcome for unit in report.units}
-    for name, kind in KINDS.items():
-        if name in blamed and kind.next:
-            yield Line(f"next: {name}: {kind.next}")
-
-
 MOST_BYTES = 1_000_000
 """A step's summary holds 1 MiB; over that GitHub shows none of it."""
 _MOST_TEXT = 2_000
@@ -141,11 +133,15 @@ def render_markdown(report: AuditReport, most: int = MOST_BYTES) -> str:
     page.add("| | outcome | commit | title | red before | time |\n|---|---|---|---|---|---|\n")
     page.add_all([_markdown_row(unit) for unit in report.units], "row", "rows")
     page.add("\n")
-    grave = sorted(filter(_has_details, report.units), key=lambda unit: SEVERITY[unit.outcome])
+    detailed = [unit for unit in report.units if unit.reds or unit.notes or any(unit_findings(unit))]
+    grave = sorted(detailed, key=lambda unit: SEVERITY[unit.outcome])
     page.add_all(
         ["".join(_markdown_details(unit)) for unit in grave], "change's findings", "changes' findings"
     )
-    page.add("".join(_meanings(report)))
+    for name, kind in KINDS.items():
+        if name in report.summary:
+            advice = f" Next: {kind.next}." if kind.next else ""
+            page.add(f"- {kind.mark} **{name}**: {_escape(kind.means)}.{_escape(advice)}\n")
     return page.text()
 
 
@@ -196,10 +192,6 @@ def _is_grave(unit: UnitReport) -> bool:
     return KINDS[unit.outcome].level == "error"
 
 
-def _has_details(unit: UnitReport) -> bool:
-    return bool(unit.reds or unit.notes or any(unit_findings(unit)))
-
-
 def _markdown_details(unit: UnitReport) -> Iterator[str]:
     """Yields a block that is open if somebody has to look."""
     opened = " open" if _is_grave(unit) else ""
@@ -207,8 +199,11 @@ def _markdown_details(unit: UnitReport) -> Iterator[str]:
     if unit.why:
         yield f"{_escape(unit.why)}\n\n"
     yield from _reds(unit)
-    found = [one for one in unit_findings(unit) if one.text != unit.why and one.lost is None]
-    lines = [_finding(one.rule, one.place, one.text) for one in found]
+    lines = []
+    for one in unit_findings(unit):
+        if one.text != unit.why and one.lost is None:
+            where = f" {_code(one.place)}" if one.place else ""
+            lines.append(f"- {one.rule}{where}: {_escape(one.text)}\n")
     yield from _first_findings(lines, "finding")
     yield from _first_findings([_loss(lost) for lost in unit.weakened], "weakened check")
     yield from _first_findings([f"- note: {_escape(note)}\n" for note in unit.notes], "note")
@@ -219,11 +214,6 @@ def _first_findings(lines: list[str], noun: str) -> Iterator[str]:
     yield from lines[:_MOST_FINDINGS]
     if len(lines) > _MOST_FINDINGS:
         yield f"- … and {count_of(len(lines) - _MOST_FINDINGS, noun)} more\n"
-
-
-def _finding(rule: str, place: str, text: str) -> str:
-    where = f" {_code(place)}" if place else ""
-    return f"- {rule}{where}: {_escape(text)}\n"
 
 
 def _reds(unit: UnitReport) -> Iterator[str]:
@@ -263,10 +253,3 @@ def _escape(text: str) -> str:
 def _html(text: str) -> str:
     plain = make_visible(text)[:_MOST_TEXT]
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _meanings(report: AuditReport) -> Iterator[str]:
-    for name, kind in KINDS.items():
-        if name in report.summary:
-            advice = f" Next: {kind.next}." if kind.next else ""
-            yield f"- {kind.mark} **{name}**: {_escape(kind.means)}.{_escape(advice)}\n"

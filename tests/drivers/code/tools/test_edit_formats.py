@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.code.tools.edit_formats import (
-    BadEdit,
-    apply_patch,
-    read_patch,
-    replace_once,
-)
+from verdigris.drivers.code.tools.edit_formats import BadEdit, apply_patch, read_patch, replace_once
 
 CODE = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a + b\n"
 

@@ -13,9 +13,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.loop.branches.remote import GitRemote, Pushed, RemoteMoved, Unreachable
 from verdigris.drivers.loop.branches.work import (
-    BranchBlocked,
+    BranchStuck,
     WorkBranch,
-    find_base,
     leftovers,
     prepare_branch,
     push_branch,
@@ -38,14 +37,7 @@ class Loop:
         return open_project(self.repo.root, Actor())
 
     def prepare(self) -> WorkBranch:
-        found = self.attempt()
-        assert isinstance(found, WorkBranch), found
-        return found
-
-    def attempt(self) -> WorkBranch | BranchBlocked:
-        base = find_base(self.repo.root, "main", self.remote)
-        assert not isinstance(base, BranchBlocked), base
-        return prepare_branch(self.home, "port", base, self.remote)
+        return prepare_branch(self.home, "port", "main", self.remote)
 
     def iterate(self, path: str, text: str) -> str:
         """What an iteration does to the branch."""
@@ -70,11 +62,28 @@ class Loop:
         self.repo.git("clone", "--quiet", "--branch", WORK, str(self.folder / "origin.git"), str(other.root))
         return other
 
+    def person_pushes(self) -> str:
+        """A person's commit on the remote."""
+        person = self.clone()
+        theirs = person_commits(person)
+        person.git("push", "--quiet")
+        return theirs
+
+    def squash(self) -> None:
+        """As a person does it who merges the branch."""
+        self.repo.git("merge", "--quiet", "--squash", WORK)
+        self.repo.commit("squashed")
+
     def commit(self, name: str = WORK) -> str:
         return self.repo.git("rev-parse", name)
 
     def bare(self) -> GitRepo:
         return GitRepo(self.folder / "origin.git", self.repo.home)
+
+
+def person_commits(person: GitRepo) -> str:
+    person.write("mine.txt", "mine\n")
+    return person.commit("mine")
 
 
 @pytest.fixture
@@ -126,19 +135,20 @@ def test_where_both_went_on_the_base_is_merged_by_the_kernel_even_where_git_know
     assert alone.repo.git("log", "-1", "--format=%P", WORK).split() == [made, new]
     assert alone.repo.git("log", "-1", "--format=%an", WORK) == "TDD Loop"
     assert (found.root / "b.txt").exists()
-    assert alone.attempt() == WorkBranch(found.root, WORK, found.commit)
+    assert alone.prepare() == WorkBranch(found.root, WORK, found.commit, new)
 
 
-def test_a_conflict_is_a_value_and_nothing_is_half_done(alone: Loop) -> None:
+def test_a_conflict_is_said_and_nothing_is_half_done(alone: Loop) -> None:
     made = alone.iterate("calc.py", CALC.replace("a + b", "b + a"))
     alone.on_main("calc.py", CALC.replace("a + b", "sum((a, b))"))
-    found = alone.attempt()
-    assert found == BranchBlocked("merge conflict in calc.py")
+    with pytest.raises(BranchStuck, match=r"^merge conflict in calc\.py$"):
+        alone.prepare()
     assert alone.commit() == made
     root = next((alone.folder / "cache").rglob("calc.py")).parent
     work = GitRepo(root, alone.repo.home)
     assert work.git("status", "--porcelain") == ""
-    assert alone.attempt() == found
+    with pytest.raises(BranchStuck, match=r"^merge conflict in calc\.py$"):
+        alone.prepare()
 
 
 def test_a_merge_that_a_kill_left_open_is_ended_first(alone: Loop) -> None:
@@ -147,7 +157,8 @@ def test_a_merge_that_a_kill_left_open_is_ended_first(alone: Loop) -> None:
     alone.on_main("calc.py", CALC.replace("a + b", "sum((a, b))"))
     with pytest.raises(AssertionError):
         work.git("merge", "main")
-    assert alone.attempt() == BranchBlocked("merge conflict in calc.py")
+    with pytest.raises(BranchStuck, match=r"^merge conflict in calc\.py$"):
+        alone.prepare()
     assert work.git("status", "--porcelain") == ""
 
 
@@ -164,8 +175,7 @@ def test_a_branch_that_was_merged_moves_forward(alone: Loop) -> None:
 def test_a_branch_that_was_squashed_into_its_base_begins_anew(alone: Loop, later: str) -> None:
     alone.iterate("a.txt", "a\n")
     old = alone.iterate("b.txt", "one\n")
-    alone.repo.git("merge", "--quiet", "--squash", WORK)
-    alone.repo.commit("squashed")
+    alone.squash()
     if later:
         alone.on_main("b.txt", later)
     found = alone.prepare()
@@ -177,8 +187,7 @@ def test_a_branch_that_was_squashed_into_its_base_begins_anew(alone: Loop, later
 def test_after_a_squash_the_remote_gives_up_exactly_the_head_that_was_merged(shared: Loop) -> None:
     shared.iterate("a.txt", "a\n")
     assert isinstance(shared.push(), Pushed)
-    shared.repo.git("merge", "--quiet", "--squash", WORK)
-    shared.repo.commit("squashed")
+    shared.squash()
     shared.repo.git("push", "--quiet", "origin", "main")
     shared.prepare()
     made = shared.iterate("b.txt", "b\n")
@@ -189,13 +198,9 @@ def test_after_a_squash_the_remote_gives_up_exactly_the_head_that_was_merged(sha
 def test_a_commit_that_a_person_pushed_after_the_merge_is_never_pushed_away(shared: Loop) -> None:
     shared.iterate("a.txt", "a\n")
     shared.push()
-    shared.repo.git("merge", "--quiet", "--squash", WORK)
-    shared.repo.commit("squashed")
+    shared.squash()
     shared.prepare()
-    person = shared.clone()
-    person.write("mine.txt", "mine\n")
-    theirs = person.commit("mine")
-    person.git("push", "--quiet")
+    theirs = shared.person_pushes()
     shared.iterate("b.txt", "b\n")
     shared.repo.git("merge-base", "--is-ancestor", theirs, WORK)
     assert isinstance(shared.push(), Pushed)
@@ -223,10 +228,7 @@ def test_what_was_taken_back_stays_on_the_remote_where_a_person_built_on_it(shar
     shared.push()
     shared.iterate("b.txt", "rejected\n")
     shared.push()
-    person = shared.clone()
-    person.write("mine.txt", "mine\n")
-    theirs = person.commit("mine")
-    person.git("push", "--quiet")
+    theirs = shared.person_pushes()
     GitRepo(next((shared.folder / "cache").rglob("a.txt")).parent, shared.repo.home).git(
         "reset", "--quiet", "--hard", kept
     )
@@ -239,10 +241,7 @@ def test_what_was_taken_back_stays_on_the_remote_where_a_person_built_on_it(shar
 def test_commits_that_a_person_pushed_are_taken_in(shared: Loop) -> None:
     shared.iterate("a.txt", "a\n")
     shared.push()
-    person = shared.clone()
-    person.write("mine.txt", "mine\n")
-    theirs = person.commit("mine")
-    person.git("push", "--quiet")
+    theirs = shared.person_pushes()
     assert shared.prepare().commit == theirs
 
 
@@ -250,8 +249,7 @@ def test_commits_of_both_are_merged_and_pushed_plainly(shared: Loop) -> None:
     shared.iterate("a.txt", "a\n")
     shared.push()
     person = shared.clone()
-    person.write("mine.txt", "mine\n")
-    theirs = person.commit("mine")
+    theirs = person_commits(person)
     work = GitRepo(shared.prepare().root, shared.repo.home)
     work.write("b.txt", "b\n")
     work.commit("ours")
@@ -319,12 +317,11 @@ def test_a_branch_that_was_deleted_here_begins_anew_and_that_is_said(
     assert alone.commit(f"refs/tdd/loop/port/left/{old[:12]}") == old
 
 
-def test_a_branch_that_is_checked_out_elsewhere_is_a_value(alone: Loop) -> None:
+def test_a_branch_that_is_checked_out_elsewhere_is_left_there(alone: Loop) -> None:
     alone.repo.git("branch", WORK)
     alone.repo.git("worktree", "add", "--quiet", str(alone.folder / "hand"), WORK)
-    found = alone.attempt()
-    assert isinstance(found, BranchBlocked)
-    assert str(alone.folder / "hand") in found.why
+    with pytest.raises(BranchStuck, match=str(alone.folder / "hand")):
+        alone.prepare()
 
 
 # -- remotes ----------------------------------------------------------------------------------
@@ -346,13 +343,12 @@ def test_a_remote_that_is_gone_stops_nothing(shared: Loop) -> None:
 def test_the_base_is_where_it_stands_farthest(shared: Loop) -> None:
     new = shared.on_main("b.txt", "b\n")
     shared.repo.git("reset", "--quiet", "--hard", "HEAD~1")
-    base = find_base(shared.repo.root, "", shared.remote)
-    assert not isinstance(base, BranchBlocked)
-    assert (base.name, base.commit) == ("main", new)
-    assert isinstance(find_base(shared.repo.root, "trunk", shared.remote), BranchBlocked)
-    shared.repo.git("switch", "--quiet", "--create", WORK)
+    assert prepare_branch(shared.home, "port", "", shared.remote).base == new
+    with pytest.raises(BranchStuck, match="there is no branch trunk"):
+        prepare_branch(shared.home, "port", "trunk", shared.remote)
+    shared.repo.git("switch", "--quiet", "--create", "autoloop/mine")
     with pytest.raises(UserError, match="which branch"):
-        find_base(shared.repo.root, "", None)
+        prepare_branch(shared.home, "port", "", None)
 
 
 # -- what is left -----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.languages.findings import TestText
-from verdigris.languages.python.validation.mocks import find_mocked_subjects
+from verdigris.languages.python import LANGUAGE
 
 HEAD = """\
 import sys
@@ -26,7 +26,7 @@ SOURCES = ("src/shop/__init__.py", "src/shop/cart.py", "src/shop/orders.py", "sr
 
 
 def faults(text: str, name: str = "test_it") -> list[str]:
-    found = find_mocked_subjects(
+    found = LANGUAGE.validation.mocked_subjects(
         TestText("tests/test_it.py", name, {"tests/test_it.py": HEAD + text}), SOURCES
     )
     assert found is not None

@@ -10,7 +10,8 @@ import pytest
 
 from support.empty_assertions import check_single, empty_assertions
 from verdigris.languages.findings import TestText
-from verdigris.languages.python.validation.vacuity import assertion_lines, find_empty_assertions
+from verdigris.languages.python import LANGUAGE
+from verdigris.languages.python.validation.vacuity import assertion_lines
 
 HEAD = "import pytest\nfrom unittest import mock\nfrom shop import add, Cart, Money\n\n\n"
 
@@ -95,7 +96,9 @@ def test_honest_assertions_are_not_found(body: str) -> None:
 def test_a_row_of_a_table_is_seen_in_place_of_its_names() -> None:
     table = "@pytest.mark.parametrize(('a', 'want'), [(1, 3), (2, 4)])\n"
     text = f"{HEAD}{table}def test_it(a, want):\n    assert add(a, 2) == want\n    assert want == want\n"
-    found = find_empty_assertions(TestText("tests/test_it.py", "test_it", {"tests/test_it.py": text}))
+    found = LANGUAGE.validation.empty_assertions(
+        TestText("tests/test_it.py", "test_it", {"tests/test_it.py": text})
+    )
     assert found is not None
     assert [(one.line, "itself" in one.what) for one in found] == [(9, True)]
 
@@ -103,7 +106,12 @@ def test_a_row_of_a_table_is_seen_in_place_of_its_names() -> None:
 def test_a_fixture_may_be_anything_by_the_time_of_the_assertion() -> None:
     head = "@pytest.fixture\ndef log():\n    return []\n\n\n"
     text = f"{HEAD}{head}def test_it(log):\n    add(1, log)\n    assert log == [1]\n"
-    assert find_empty_assertions(TestText("tests/test_it.py", "test_it", {"tests/test_it.py": text})) == ()
+    assert (
+        LANGUAGE.validation.empty_assertions(
+            TestText("tests/test_it.py", "test_it", {"tests/test_it.py": text})
+        )
+        == ()
+    )
 
 
 def test_words_in_a_test_change_nothing() -> None:
@@ -112,7 +120,12 @@ def test_words_in_a_test_change_nothing() -> None:
 
 
 def test_a_test_that_is_not_there_cannot_be_read() -> None:
-    assert find_empty_assertions(TestText("tests/test_it.py", "test_no", {"tests/test_it.py": HEAD})) is None
+    assert (
+        LANGUAGE.validation.empty_assertions(
+            TestText("tests/test_it.py", "test_no", {"tests/test_it.py": HEAD})
+        )
+        is None
+    )
 
 
 def test_the_lines_of_a_tests_own_assertions_are_told() -> None:

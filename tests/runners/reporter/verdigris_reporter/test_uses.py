@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import RunUses
 
-_PYTHONS = [sys.executable]
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> PyProject:

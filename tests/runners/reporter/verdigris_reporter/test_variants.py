@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.alive import decoded, plan
-from support.interpreters import with_pytest
+from support.interpreters import other_python
 from support.pyproject import PyProject, channel_of
 from verdigris.checks.liveness.judgement import LivenessFindings, judge_runs
 from verdigris.core.report import RunEnd, TestReport
@@ -421,9 +421,7 @@ def test_the_greeting_holds_texts_behind_the_settings_only(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
 def test_variants_in_another_python(tmp_path: Path, version: str) -> None:
-    python = with_pytest(version)
-    if python is None:
-        pytest.skip(f"no python{version} with pytest 7 or newer on PATH or in $PYENV_ROOT")
+    python = other_python(version)
     report, live = judged(made(tmp_path / "honest", python=python))
     assert (report.ended, live.hollow, live.unlike) == (RunEnd.FINISHED, {}, ())
     assert len(judged(made(tmp_path / "deaf", ANY, python=python))[1].hollow) >= 3

@@ -11,8 +11,8 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.languages import facts_of_manifest
@@ -21,6 +21,7 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import replace, value
 from verdigris.drivers.answer_keys import answer_key
+from verdigris.drivers.audit.tree_runs.folder import AuditFolder
 from verdigris.drivers.private_worktree import link_shared
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
@@ -29,11 +30,7 @@ from verdigris.storage.config import load
 from verdigris.storage.config.stacks import layouts
 from verdigris.storage.git import null_split, users_git
 from verdigris.storage.project import CONFIG, Project
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-    from verdigris.storage.snapshots.workspace import Workspace
-
+from verdigris.storage.snapshots.workspace import Workspace
 
 _LINK = "160000"
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n")
@@ -58,9 +55,12 @@ def check_out(project: Project, tree: str, worktree: str) -> str:
             path: mode for (mode, _, _, size), path in rows if size.isdecimal() and int(size) <= _LONGEST
         }
         pointers = _find_pointers(project, tree, small)
-        kept = {path: _kept_file(project, oid) for path, oid in pointers.items()}
-        contents |= {path: (small[path] or FILE, file) for path, file in kept.items() if file is not None}
-        rest = {path: oid for path, oid in pointers.items() if kept[path] is None}
+        # LFS's own store has the content, if it was fetched.
+        store = project.repo.common_dir / "lfs" / "objects"
+        kept = {path: store / oid[:2] / oid[2:4] / oid for path, oid in pointers.items()}
+        fetched = {path: file for path, file in kept.items() if os.path.isfile(file)}  # noqa: PTH113 - a broken link is none
+        contents |= {path: (small[path] or FILE, file) for path, file in fetched.items()}
+        rest = {path: oid for path, oid in pointers.items() if path not in fetched}
         lying += _same_in_worktree(project, worktree, rest)
     made = project.workspace.compose(tree, contents)
     return project.workspace.graft(made, worktree, lying) if lying else made
@@ -87,12 +87,6 @@ def _find_pointers(project: Project, tree: str, small: dict[str, str]) -> dict[s
     texts = project.workspace.read_many(tree, small)
     matches = {path: _POINTER.match(data) for path, data in texts.items() if data is not None}
     return {path: pointer[1].decode() for path, pointer in matches.items() if pointer is not None}
-
-
-def _kept_file(project: Project, oid: str) -> Path | None:
-    """Returns the content in LFS's own store, if it was fetched."""
-    kept = project.repo.common_dir / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
-    return kept if os.path.isfile(kept) else None  # noqa: PTH113 - a broken link is none
 
 
 def _same_in_worktree(project: Project, worktree: str, pointers: dict[str, str]) -> list[str]:
@@ -164,17 +158,12 @@ def _detect(workspace: Workspace, home: Path, entries: Iterable[Entry]) -> UnitC
                 settings = load(root).settings
             except ConfigError as error:
                 note = f"its tdd.yaml cannot be used, so its tests were detected: {error.message}"
-        settings = settings or _detect_settings(root)
+        if settings is None:
+            settings = Settings()
+            with suppress(UserError):
+                settings = Settings(stacks=detect(root).stacks or (Stack(),))
         classes = compile_classes(settings, layouts(root, settings), usual)
     return UnitConfiguration(_for_audits(settings), classes, note)
-
-
-def _detect_settings(root: Path) -> Settings:
-    try:
-        found = detect(root)
-    except UserError:
-        return Settings()
-    return Settings(stacks=found.stacks or (Stack(),))
 
 
 def _for_audits(settings: Settings) -> Settings:

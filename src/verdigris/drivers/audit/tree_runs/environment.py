@@ -9,24 +9,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing, UserError, VerdigrisError
+from verdigris.core.settings import Stack
 from verdigris.core.value import field, replace, value
 from verdigris.drivers.answer_keys import key_of
+from verdigris.drivers.audit.tree_runs.folder import AuditFolder
+from verdigris.drivers.audit.units import Unit
 from verdigris.execution.process import Command, run
 from verdigris.execution.rooms import RoomEquipment, possible, room
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.lock import hold_lock
-
-if TYPE_CHECKING:
-    from verdigris.core.settings import Stack
-    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-    from verdigris.drivers.audit.units import Unit
-    from verdigris.storage.project import Project
-
+from verdigris.storage.project import Project
 
 PRESENT = "present"
 UV, LOCK = "uv", "lock"
@@ -60,17 +57,12 @@ def _describe(project: Project, stack: Stack) -> Iterator[str]:
             return
         yield str(found.path)
         for folder in found.places.packages if found.places else ():
-            yield from sorted(_list_installed(Path(folder)))
+            with suppress(OSError):
+                names = os.listdir(folder)  # noqa: PTH208 - only names
+                yield from sorted(n for n in names if n.endswith((".dist-info", ".egg-info", ".pth")))
         return
     lock = root / "node_modules" / ".package-lock.json"
     yield str(lock.stat().st_mtime_ns) if lock.is_file() else ""
-
-
-def _list_installed(folder: Path) -> Iterator[str]:
-    try:
-        yield from (name for name in os.listdir(folder) if name.endswith((".dist-info", ".egg-info", ".pth")))  # noqa: PTH208 - only names
-    except OSError:
-        return
 
 
 SECONDS = 900.0

@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from verdigris.core.errors import StorageError
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status, TestReport, TestUse
 from verdigris.core.reuse.facts import RunRecord
 from verdigris.core.value import replace, value
-
-if TYPE_CHECKING:
-    from verdigris.storage.repository import Repository
-
+from verdigris.storage.repository import Repository
 
 DRIVER = "audit"
 
@@ -117,7 +116,7 @@ class KnownSuites:
         self._held: dict[tuple[str, str], Any] = {}
 
     def suite(self, kind: str, key: str) -> Suite | None:
-        return self._look_up(kind, key, _parse_suite)
+        return self._look_up(kind, key, partial(from_json, Suite))
 
     def keep_suite(self, kind: str, key: str, suite: Suite) -> None:
         self.folder.keep(kind, key, to_json(suite))
@@ -136,11 +135,13 @@ class KnownSuites:
             if self.folder.share(kind, known, same) and (kind, known) in self._held:
                 self._hold((kind, same), self._held[kind, known])
 
-    def _look_up(self, kind: str, key: str, read: Callable[[Any], T | None]) -> T | None:
+    def _look_up(self, kind: str, key: str, read: Callable[[Any], T]) -> T | None:
+        """What is known; None if that is nothing, or damaged."""
         found: T | None = self._held.pop((kind, key), None)
         if found is None:
             data = self.folder.read(kind, key)
-            found = None if data is None else read(data)
+            with suppress(KeyError, TypeError, ValueError, AttributeError):
+                found = None if data is None else read(data)
         if found is not None:
             self._hold((kind, key), found)
         return found
@@ -150,13 +151,6 @@ class KnownSuites:
         self._held[name] = found
         while len(self._held) > _HELD:
             del self._held[next(iter(self._held))]
-
-
-def _parse_suite(data: Any) -> Suite | None:
-    try:
-        return from_json(Suite, data)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
 
 
 def _render_record(record: RunRecord) -> dict[str, Any]:
@@ -173,14 +167,11 @@ def _render_record(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _parse_record(data: Any) -> RunRecord | None:
-    try:
-        return RunRecord(
-            tuple((path, name) for path, name in data["functions"]),
-            tuple(map(tuple, data["sets"])),
-            {i: TestUse(at, tuple(h), tuple(f), bool(u)) for i, at, h, f, u in data["tests"]},
-            data["common"],
-            *(frozenset(data[name]) for name in ("files", "read", "listed")),
-        )
-    except (KeyError, TypeError, ValueError):
-        return None
+def _parse_record(data: Any) -> RunRecord:
+    return RunRecord(
+        tuple((path, name) for path, name in data["functions"]),
+        tuple(map(tuple, data["sets"])),
+        {i: TestUse(at, tuple(h), tuple(f), bool(u)) for i, at, h, f, u in data["tests"]},
+        data["common"],
+        *(frozenset(data[name]) for name in ("files", "read", "listed")),
+    )

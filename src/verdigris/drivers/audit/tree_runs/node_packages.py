@@ -128,19 +128,16 @@ def _fill_node(
         "BUN_INSTALL_CACHE_DIR": str(cache / "bun"),
         "CI": "true",
     }
-    call = InstallCall((tool, *installer.install), root / home, env | _user_configuration(), (cache,), placed)
+    # A room has another HOME.
+    settings = Path(os.environ.get("HOME", ""), ".npmrc")
+    given = {"npm_config_userconfig": str(settings)} if settings.is_file() else {}
+    call = InstallCall((tool, *installer.install), root / home, env | given, (cache,), placed)
     said = call_tool(asked.project, call)
     if said is None and installer.rebuild:
         # Without the user's configuration, so that scripts of packages find no key to a registry.
         call = InstallCall((tool, *installer.rebuild), root / home, env, (cache,), placed)
         said = call_tool(asked.project, call)
     return None if said is None else tell_failure(installer.tool, said)
-
-
-def _user_configuration() -> dict[str, str]:
-    """A room has another HOME."""
-    file = Path(os.environ.get("HOME", ""), ".npmrc")
-    return {"npm_config_userconfig": str(file)} if file.is_file() else {}
 
 
 def tell_failure(tool: str, said: str) -> str:

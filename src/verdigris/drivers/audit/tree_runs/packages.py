@@ -9,7 +9,7 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.languages import runners_of
@@ -22,16 +22,13 @@ from verdigris.drivers.audit.tree_runs.environment import (
     build_once,
     call_tool,
 )
+from verdigris.drivers.audit.tree_runs.folder import AuditFolder
 from verdigris.drivers.audit.tree_runs.node_packages import install_node
+from verdigris.drivers.audit.units import Unit
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.runners.registry import kind_of
 from verdigris.storage.project import Project, texts_at
-
-if TYPE_CHECKING:
-    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-    from verdigris.drivers.audit.units import Unit
-
 
 _UV = "uv"
 _ASKING = re.compile(

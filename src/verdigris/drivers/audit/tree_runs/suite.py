@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import source_roots
 from verdigris.core.errors import HarnessError, TimedOut
 from verdigris.core.paths import Classes, classify
 from verdigris.core.records import to_json
 from verdigris.core.report import RunEnd, Status, TestReport, suite_of
+from verdigris.core.reuse import Rerun
+from verdigris.core.reuse.facts import RunRecord
+from verdigris.core.settings import Settings
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.drivers.answer_keys import answer_key
@@ -22,16 +25,11 @@ from verdigris.drivers.audit.tree_runs.reuse import Doubt, join_records, list_re
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import Project, TreeView
+from verdigris.storage.repository import Repository
 from verdigris.storage.snapshots.workspace import Workspace
 
-if TYPE_CHECKING:
-    from verdigris.core.reuse import Rerun
-    from verdigris.core.reuse.facts import RunRecord
-    from verdigris.core.settings import Settings
-    from verdigris.storage.repository import Repository
-
-    Builder = Callable[[Project], tuple[Project, str]]
-    """Returns the project with another environment, and the key of that."""
+Builder = Callable[[Project], tuple[Project, str]]
+"""Returns the project with another environment, and the key of that."""
 
 _LEAST = 1.0
 _TRIES = 3
@@ -185,20 +183,18 @@ class TestRuns:
         return None if rerun.whole else (basis, record, rerun)
 
     def _compare_with(self, base: str, tree: str, found: Suite) -> None:
-        """Compares a whole run with carried results of the tree before, and notes those in doubt."""
+        """Compares a whole run with the tree before, and notes tests that pass there by carried results and
+        fail here; removed tests are left out.
+        """
         basis = self._known(base) if base and self.reuse and not found.carried else None
-        if basis is not None and basis.carried:
-            self.compared = True
-            self.doubtful |= self._find_doubtful(base, tree, basis, found)
-
-    def _find_doubtful(self, base: str, tree: str, basis: Suite, found: Suite) -> frozenset[str]:
-        """Returns tests that pass in `base` by carried results and fail here; removed tests are left out."""
+        if basis is None or not basis.carried:
+            return
+        self.compared = True
         seen = {result.native_id for result in found.report.results}
         lost = basis.passed - found.passed
-        try:
-            return lost - list_removed(self.at(tree), base, tree, lost - seen)
-        except Doubt:
-            return lost
+        with suppress(Doubt):
+            lost -= list_removed(self.at(tree), base, tree, lost - seen)
+        self.doubtful |= lost
 
     def list_wrong(self, tree: str) -> tuple[str, ...]:
         """Returns tests whose carried result differs from that of a whole run of the tree."""

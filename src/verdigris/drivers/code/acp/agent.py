@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from acp import PROTOCOL_VERSION, AgentSideConnection, RequestError, schema
 from acp.helpers import update_current_mode
@@ -27,11 +27,9 @@ from verdigris.drivers.code.acp.connection import (
 from verdigris.drivers.code.acp.session_host import HostedSession, SessionHost
 from verdigris.drivers.code.acp.updates import Update, commands_update, mode_named, modes_of
 from verdigris.drivers.code.session_file import describe_sessions
+from verdigris.drivers.code.session_start import SessionOptions
 from verdigris.drivers.happenings import Happening, Noted, Watcher
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.session_start import SessionOptions
 
 T = TypeVar("T")
 INVALID_PARAMS, INTERNAL, NOT_FOUND = -32602, -32603, -32002

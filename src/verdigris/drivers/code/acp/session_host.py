@@ -11,28 +11,25 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from acp import schema
 from acp.helpers import update_agent_message_text, update_current_mode
+from acp.schema import StopReason
 
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.drivers.code.acp.updates import ConversationReplay, Narration, Update, stop_reason
 from verdigris.drivers.code.commands import Dialogue
 from verdigris.drivers.code.outcome import End
+from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.session_file import find_session, read_entries
 from verdigris.drivers.code.session_start import SessionOptions, begin_session, open_session
 from verdigris.drivers.code.tools.dispatch import EDITING
+from verdigris.drivers.code.tools.workbench import Workbench
+from verdigris.drivers.happenings import Happening, Watcher
 from verdigris.storage.calls.open_calls import refusal
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from acp.schema import StopReason
-
-    from verdigris.drivers.code.session import Session
-    from verdigris.drivers.code.tools.workbench import Workbench
-    from verdigris.drivers.happenings import Happening, Watcher
 
 _ONCE, _ALWAYS, _NO = "once", "always", "no"
 

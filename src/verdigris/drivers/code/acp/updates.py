@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from acp import schema
 from acp.helpers import (
@@ -21,27 +21,23 @@ from acp.helpers import (
     update_tool_call,
     update_user_message_text,
 )
+from acp.schema import PlanEntryStatus, StopReason, ToolKind
 
 from verdigris.drivers import happenings as h
 from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.code.commands import COMMANDS, QUIT
 from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.plan import Colour, Plan, Verdicts, colour_of
+from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.session_file import Judged, Planned, Said, SessionEntry, Tasked
 from verdigris.drivers.code.settings import Mode
 from verdigris.drivers.code.tools.dispatch import EDITING
 from verdigris.drivers.code.tools.edit_formats import BadEdit, read_patch
 from verdigris.drivers.code.tools.files import WRITTEN
+from verdigris.drivers.code.tools.workbench import Workbench
+from verdigris.models.protocol import Message
 from verdigris.models.roles.context import as_text
 from verdigris.models.tool_calls import LENGTH, arguments_of, describe_arguments
-
-if TYPE_CHECKING:
-    from acp.schema import PlanEntryStatus, StopReason, ToolKind
-
-    from verdigris.drivers.code.session import Session
-    from verdigris.drivers.code.tools.workbench import Workbench
-    from verdigris.models.protocol import Message
-
 
 Content: TypeAlias = schema.ContentToolCallContent | schema.FileEditToolCallContent
 _KINDS: Mapping[str, ToolKind] = {
@@ -332,17 +328,13 @@ class ConversationReplay:
             case "assistant":
                 if message.content.strip():
                     yield update_agent_message_text(f"{message.content}\n")
-                for call in message.calls:
-                    shown = ShownCall(f"past-{number}-{call.id}", call.name, call.arguments, self.bench)
-                    self.calls[call.id] = shown
+                for sent in message.calls:
+                    shown = ShownCall(f"past-{number}-{sent.id}", sent.name, sent.arguments, self.bench)
+                    self.calls[sent.id] = shown
                     yield shown.start_update()
             case "tool" if message.call_id in self.calls:
-                yield _replay_answer(self.calls.pop(message.call_id), message.content)
-
-
-def _replay_answer(call: ShownCall, text: str) -> schema.ToolCallProgress:
-    """Shows an edit as the model wrote it: the bytes before it are gone."""
-    done = call.end_update(text, well=not text.startswith("denied ["))
-    if text.startswith(WRITTEN):
-        done.content = [*call.proposal(), *(done.content or [])]
-    return done
+                call = self.calls.pop(message.call_id)
+                done = call.end_update(message.content, well=not message.content.startswith("denied ["))
+                if message.content.startswith(WRITTEN):  # the bytes before the edit are gone
+                    done.content = [*call.proposal(), *(done.content or [])]
+                yield done

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import StorageError, VerdigrisError
 from verdigris.core.value import value
@@ -15,6 +15,7 @@ from verdigris.drivers.code.conversation import in_tools
 from verdigris.drivers.code.plan import (
     BadPlan,
     Plan,
+    Verdicts,
     count_steps,
     lint_plan,
     mark_step,
@@ -27,10 +28,6 @@ from verdigris.drivers.code.tools import files, law
 from verdigris.drivers.code.tools.workbench import ToolAnswer, Workbench, answer_denial, answer_failure, shell
 from verdigris.models.protocol import ToolCall, ToolSpec
 from verdigris.models.tool_calls import BadArguments, read_arguments
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.plan import Verdicts
-
 
 READING = frozenset({"read_file", "list_files", "search", "run_tests"})
 """Tools that change no file: it makes sense to repeat one after a call of another kind."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import StorageError
@@ -18,14 +18,18 @@ from verdigris.drivers.code.tools.edit_formats import (
     read_patch,
     replace_once,
 )
-from verdigris.drivers.code.tools.workbench import LATIN, ToolAnswer, answer_denial, answer_failure, read_text
+from verdigris.drivers.code.tools.workbench import (
+    LATIN,
+    ToolAnswer,
+    Workbench,
+    answer_denial,
+    answer_failure,
+    read_text,
+)
 from verdigris.languages.registry import beyond_stubs
 from verdigris.models.roles import tools as reading
 from verdigris.models.roles.context import HUGE, as_text
 from verdigris.turns.write import write
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.tools.workbench import Workbench
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 WRITTEN = "written"

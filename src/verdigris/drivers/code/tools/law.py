@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, Event, RefactorEnded, Repair
@@ -19,20 +19,18 @@ from verdigris.drivers.code.conversation import (
     in_tools,
 )
 from verdigris.drivers.code.plan import Verdicts
+from verdigris.drivers.code.session_file import SessionRecord
 from verdigris.drivers.code.settings import touched_files
 from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench, answer_denial
 from verdigris.drivers.edits import make_quote, quote_judged
 from verdigris.drivers.judges.implementor import find_answer_lookup
+from verdigris.storage.project import Project
 from verdigris.turns import refactor
 from verdigris.turns.claim import claim
 from verdigris.turns.completion import events_since
 from verdigris.turns.settle import Settlement, has_edits, settle
 from verdigris.turns.test import run_tests as run
 from verdigris.turns.test_bug import report_bug
-
-if TYPE_CHECKING:
-    from verdigris.drivers.code.session_file import SessionRecord
-    from verdigris.storage.project import Project
 
 
 def run_tests(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:

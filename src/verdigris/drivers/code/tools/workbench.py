@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from verdigris.core.actions import Deny
 from verdigris.core.agents import OWN_SESSION
@@ -27,12 +27,9 @@ from verdigris.models.roles.context import HUGE, as_text, secret
 from verdigris.storage.calls.open_calls import alive
 from verdigris.storage.log.light import digest
 from verdigris.storage.paths import canonical
+from verdigris.storage.project import Project
+from verdigris.storage.repository import Repository
 from verdigris.turns.tripwire.calls import after_call
-
-if TYPE_CHECKING:
-    from verdigris.storage.project import Project
-    from verdigris.storage.repository import Repository
-
 
 Outcome = Literal["ok", "denied", "failed", "suppressed"]
 

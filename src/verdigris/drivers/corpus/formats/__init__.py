@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.formats import conversations, rows, swebench
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
-    from verdigris.drivers.corpus.triple import Triple
+from verdigris.drivers.corpus.triple import Triple
 
 
 @value

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.formats.rows import json_line
+from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, render_triple
+from verdigris.models.protocol import ToolCall, Usage
 from verdigris.models.request import sent_message, sent_tool
 from verdigris.models.tool_calls import cancel_calls
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.session_source import Spoken, Trajectory
-    from verdigris.models.protocol import Message, ToolCall, Usage
-
 
 CUT_OFF = "(the session ended before this call was answered)"
 NO_TALK = "no conversation of it was recorded; sessions of `tdd code` are"
@@ -90,8 +87,13 @@ def render_atif(gathered: CorpusContents) -> RenderedCorpus:
 
 
 def document_of(trajectory: Trajectory) -> dict[str, Any]:
-    said = (*_opening(trajectory.prefix), *_steps(trajectory.spoken, trajectory.model))
+    opening = (
+        {"source": "system" if message.role == "system" else "user", "message": message.content}
+        for message in trajectory.prefix
+    )
+    said = (*opening, *_steps(trajectory.spoken, trajectory.model))
     steps = [{"step_id": number, **step} for number, step in enumerate(said, start=1)]
+    following = trajectory.part + 1 if trajectory.part < trajectory.parts else 0
     agent = {
         "name": "tdd code",
         "version": _UNKNOWN,
@@ -105,12 +107,15 @@ def document_of(trajectory: Trajectory) -> dict[str, Any]:
         "agent": _without_missing(agent),
         "steps": steps,
         "final_metrics": _without_missing({**_totals(trajectory.spoken), "total_steps": len(steps)}),
-        "continued_trajectory_ref": _next_part(trajectory),
+        "continued_trajectory_ref": f"{trajectory.session}-{following}.json" if following else None,
         "extra": {
             "task": trajectory.task,
             "split": trajectory.split,
             "outcome": trajectory.outcome or _UNKNOWN,
-            "triples": [_brief(triple) for triple in trajectory.triples],
+            "triples": [
+                {name: told for name, told in render_triple(triple).items() if name not in _TEXTS}
+                for triple in trajectory.triples
+            ],
         },
     }
     return _without_missing(document)
@@ -118,11 +123,6 @@ def document_of(trajectory: Trajectory) -> dict[str, Any]:
 
 def _without_missing(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: f for name, f in fields.items() if f is not None}
-
-
-def _opening(prefix: Sequence[Message]) -> Iterator[dict[str, Any]]:
-    for message in prefix:
-        yield {"source": "system" if message.role == "system" else "user", "message": message.content}
 
 
 def _steps(spoken: Sequence[Spoken], model: str) -> Iterator[dict[str, Any]]:
@@ -200,11 +200,3 @@ def _totals(spoken: Sequence[Spoken]) -> dict[str, int | None]:
         return sum(r[name] for r in counted) if all(name in r for r in counted) else None
 
     return {f"total_{name}": total(name) for name in ("prompt_tokens", "completion_tokens", "cached_tokens")}
-
-
-def _next_part(trajectory: Trajectory) -> str | None:
-    return f"{trajectory.session}-{trajectory.part + 1}.json" if trajectory.part < trajectory.parts else None
-
-
-def _brief(triple: Any) -> dict[str, Any]:
-    return {name: f for name, f in render_triple(triple).items() if name not in _TEXTS}

@@ -63,6 +63,7 @@ def read_lines(folder: Path, parse: Callable[[Any], Triple] = parse_triple) -> I
                     raise UserError(f"{where} is not JSON: {error}", hint=HINT) from None
 
 
+_CARD = Path(__file__).with_name("card.md")
 _LISTS = ("passing", "weakening", "concerns", "fail_to_pass", "pass_to_pass")
 _STRUCTS = {"reds": RedProof, "author": Author, "against_commit": CommitPatches}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -89,16 +90,12 @@ def _table(triples: Sequence[Triple]) -> bytes:
     }
     kinds = {name: pyarrow.list_(texts) for name in _LISTS}
     kinds |= {**structs, "reds": pyarrow.list_(structs["reds"]), "scrubbed": flags}
-    names = sorted(_columns())
+    names = sorted(("schema", "split", "fail_to_pass", "pass_to_pass", *defaults(Triple)))
     schema = pyarrow.schema([(name, kinds.get(name, texts)) for name in names])
     table = pyarrow.Table.from_pylist([row_of(triple) for triple in triples], schema=schema)
     written = io.BytesIO()
     parquet.write_table(table, written, compression="zstd")
     return written.getvalue()
-
-
-def _columns() -> tuple[str, ...]:
-    return ("schema", "split", "fail_to_pass", "pass_to_pass", *defaults(Triple))
 
 
 def read_parquet(folder: Path) -> Iterator[Triple]:
@@ -136,30 +133,9 @@ def dataset_card(triples: Sequence[Triple], rows: Mapping[str, int]) -> str:
     }
     repositories = sorted({triple.repository for triple in triples})
     languages = sorted({triple.language for triple in triples})
-    return "\n".join(
-        [
-            "---",
-            yaml.safe_dump(meta, sort_keys=True).rstrip(),
-            "---",
-            "",
-            "# Proven changes: red test, edit, green test",
-            "",
-            "Each row is a change that was proven by running its tests: at least one was red before, for the",
-            "right reason, and is green after; nothing that passed before fails. Made by `tdd corpus export`",
-            "(Verdigris); `tdd corpus verify` replays it.",
-            "",
-            "| split | rows |",
-            "|---|---|",
-            *(f"| {split} | {count} |" for split, count in rows.items()),
-            "",
-            f"Languages: {', '.join(languages) or 'none'}.",
-            f"Repositories: {', '.join(repositories) or 'none'}.",
-            "Rows of one task are in one split. The code in it has the licences of its repositories.",
-            "",
-            "`test_patch` leads from `base_tree` to `red_tree`, `patch` from there to `green_tree`;",
-            "`against_commit` has the whole change against `base_commit`. `reds` tells the kind and place of",
-            "each failure, `liveness` whether the assertions were shown to be live, `weakening` what tests",
-            "ask for otherwise than before. `scrubbed` rows had a secret, which was taken out.",
-            "",
-        ]
+    return _CARD.read_text("utf-8").format(
+        meta=yaml.safe_dump(meta, sort_keys=True).rstrip(),
+        rows="\n".join(f"| {split} | {count} |" for split, count in rows.items()),
+        languages=", ".join(languages) or "none",
+        repositories=", ".join(repositories) or "none",
     )

@@ -11,18 +11,23 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.corpus.contents import CorpusContents, RenderedCorpus
 from verdigris.drivers.corpus.formats.rows import in_splits, json_line, read_lines
-from verdigris.drivers.corpus.triple import SPLITS, LeftOut, parse_triple, render_triple, slug_of
+from verdigris.drivers.corpus.triple import (
+    SPLITS,
+    CommitPatches,
+    LeftOut,
+    Triple,
+    parse_triple,
+    render_triple,
+    slug_of,
+)
+from verdigris.runners.protocol import Harness
 from verdigris.runners.registry import built_in, is_known, kind_of
-
-if TYPE_CHECKING:
-    from verdigris.drivers.corpus.triple import CommitPatches, Triple
-    from verdigris.runners.protocol import Harness
 
 
 def harness_of(runner: str) -> Harness | None:
@@ -160,21 +165,7 @@ def eval_script(triple: Triple) -> str:
     runner = _harness_for(triple)
     files = files_of((*(red.native for red in triple.reds), *triple.passing))
     end = f"EOF_{hashlib.sha256(tests.encode()).hexdigest()[:12]}"
-    return "\n".join(
-        [
-            "#!/bin/bash",
-            "set -uxo pipefail",
-            "cd /testbed",
-            f"git apply --whitespace=nowarn -v - <<'{end}'",
-            f"{tests}{end}",
-            ": '>>>>> Start Test Output'",
-            runner.command(files),
-            ": '>>>>> End Test Output'",
-            f"git apply --whitespace=nowarn -R -v - <<'{end}'",
-            f"{tests}{end}",
-            "",
-        ]
-    )
+    return _template("task_eval.sh").format(tests=tests, end=end, command=runner.command(files))
 
 
 def _harness_for(triple: Triple) -> Harness:
@@ -216,16 +207,14 @@ def _dockerfile(triple: Triple) -> str:
     """The commit as it is in the repository; what its tests need is installed as the project says."""
     runner = _harness_for(triple)
     remote = triple.remote or f"https://github.com/{triple.repository}.git"
-    return "\n".join(
-        [
-            f"FROM {runner.image}",
-            f"ARG REPOSITORY={remote}",
-            f'RUN git clone "$REPOSITORY" /testbed && git -C /testbed checkout --quiet {triple.base_commit}',
-            "WORKDIR /testbed",
-            "RUN " + " \\\n  && ".join(runner.install),
-            "",
-        ]
+    install = " \\\n  && ".join(runner.install)
+    return _template("task_dockerfile.txt").format(
+        image=runner.image, remote=remote, commit=triple.base_commit, install=install
     )
+
+
+def _template(name: str) -> str:
+    return Path(__file__).with_name(name).read_text("utf-8")
 
 
 def _patches(triple: Triple) -> CommitPatches:

@@ -41,16 +41,10 @@ def validate_tests(
     room = frozen_layer(project, tree, {split_id(native).path: None for native in tests})
     read = _read_tests(project, tree, tests)
     once = tuple({(one.text.path, one.text.name): one for one in read}.values())
-    literals = {(one.text.path, one.text.name): _literals(one) for one in once}
+    literals = {(test.text.path, test.text.name): test.literals for test in once}
     tried = [
-        TriedTest(
-            one.native,
-            one.place,
-            one.text.texts.get(one.text.path, ""),
-            one.body,
-            literals[one.text.path, one.text.name],
-        )
-        for one in read
+        TriedTest(test.native, test.place, test.source, test.body, literals[test.text.path, test.text.name])
+        for test in read
     ]
     stubs = find_stubs(project, tried, start, tree)
     runs = None if room is None else StubRuns(project, tree, room, tests, stubs.stubs)
@@ -80,6 +74,16 @@ class _CheckedTest:
     def place(self) -> str:
         return f"{self.text.path}:{self.line}"
 
+    @property
+    def source(self) -> str:
+        """The text of its file."""
+        return self.text.texts.get(self.text.path, "")
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """Those that it expects."""
+        return () if self.language is None else self.language.validation.expected_literals(self.text)
+
 
 def _read_tests(project: Project, tree: str, natives: Sequence[str]) -> tuple[_CheckedTest, ...]:
     listed = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.TEST]
@@ -108,10 +112,6 @@ def _read_test(native: str, texts: Mapping[Language, Mapping[str, str]]) -> _Che
     body = "\n".join(line for line in lines if line and not line.startswith(("#", "//")))
     plain = body.replace(name.rpartition("::")[2].rpartition(" › ")[2], "")
     return _CheckedTest(native, first, plain, language, TestText(path, name, mine))
-
-
-def _literals(one: _CheckedTest) -> tuple[str, ...]:
-    return () if one.language is None else one.language.validation.expected_literals(one.text)
 
 
 # -- the text of a test ------------------------------------------------------------------------------------

@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from verdigris.core.actions import Deny
 from verdigris.core.events import TestRun
-from verdigris.core.paths import PathClass
 from verdigris.core.report import Status, TestReport
 from verdigris.core.state import Cycle
 from verdigris.core.value import value
 from verdigris.core.verdict.redness import WHY_NOT
+from verdigris.drivers.cycle.frame import is_test
 from verdigris.drivers.cycle.validation import ValidationFinding
 from verdigris.drivers.specs.spec import Spec
-from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import ScenarioMark, ScenarioMarks, read_scenario_marks
 from verdigris.runners.protocol import Progress
 from verdigris.storage.project import Project
@@ -27,76 +26,69 @@ VALID = "valid"
 class CarriedTest:
     """A test that a run saw, with the scenarios that the comment above it names."""
 
-    test_id: str
-    native_id: str
+    run: TestRun
     place: str
     """`path:line` of the comment."""
     scenarios: tuple[str, ...]
-    red: str
-    """`valid`, `passing`, or why it is no red."""
-    failure: str = ""
-    failed_at: str = ""
+
+    @property
+    def red(self) -> str:
+        """`valid`, `passing`, or why it is no red."""
+        return self.run.red or ("skipped" if self.run.status is Status.SKIP else "passing")
 
 
 @value
-class ScenarioCoverage:
+class RedFacts:
+    """The result of a run of all tests."""
+
     tests: tuple[CarriedTest, ...]
-    faults: tuple[ValidationFinding, ...] = ()
+    faults: tuple[ValidationFinding, ...]
     """Faults that keep the tests from being validated."""
-    concerns: tuple[ValidationFinding, ...] = ()
+    concerns: tuple[ValidationFinding, ...]
+    changed: tuple[str, ...]
+    """Changes since the cycle's start in results of tests that carry no scenario."""
+    tree: str
 
     def of(self, scenario: str) -> tuple[str, ...]:
-        """The tests that show a scenario: red for the right reason, each on its own."""
-        return tuple(one.test_id for one in self.tests if scenario in one.scenarios and one.red == VALID)
+        """The tests that show a scenario."""
+        return _showing(self.tests, scenario)
 
     @property
     def test_ids(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.test_id for one in self.tests))
+        return tuple(dict.fromkeys(test.run.test_id for test in self.tests))
 
 
 def marks_of(project: Project, tree: str) -> ScenarioMarks:
     """Returns the marks of all tests in a tree."""
-    paths = [
-        entry.path
-        for entry in project.workspace.files(tree)
-        if (cls := project.classify(entry.path)) is PathClass.TEST or holds_tests(entry.path, cls)
-    ]
-    found = [
+    paths = [entry.path for entry in project.workspace.files(tree) if is_test(project, entry.path)]
+    marks = [
         read_scenario_marks(path, data)
         for path, data in project.workspace.read_many(tree, paths).items()
         if data is not None
     ]
     return ScenarioMarks(
-        tuple(mark for each in found for mark in each.marks),
-        tuple(loose for each in found for loose in each.loose),
+        tuple(mark for each in marks for mark in each.marks),
+        tuple(loose for each in marks for loose in each.loose),
     )
 
 
-def judge_coverage(
-    spec: Spec, marks: ScenarioMarks, report: TestReport, runs: Sequence[TestRun]
-) -> ScenarioCoverage:
-    """`runs`: the events of the report's tests."""
-    known = [scenario.id for scenario in spec.scenarios]
-    ours = [mark for mark in marks.marks if any(_is_of(spec, one) for one in mark.scenarios)]
-    tests = tuple(_carried_tests(ours, report, {run.native_id: run for run in runs}))
-    faults = (
-        *(_finding(f"{loose.path}:{loose.line}", loose.why) for loose in marks.loose),
-        *_unknown_ids(spec, ours, known),
-        *_unseen_marks(ours, tests),
-        *_wrong_reds(tests),
-    )
-    covered = {name for one in tests if one.red == VALID for name in one.scenarios}
-    missing = tuple(
-        _finding(
-            f"{spec.path}:{scenario.line}",
-            f"no red test carries {scenario.id}; write `@scenario: {scenario.id}` in a comment above one",
-        )
-        for scenario in spec.scenarios
-        if scenario.id not in covered
-    )
-    coverage = ScenarioCoverage(tests, (*faults, *missing))
-    concerns = (*_find_stuffed_tests(ours), *_same_tests(coverage, known))
-    return ScenarioCoverage(tests, coverage.faults, concerns)
+def _coverage_faults(
+    spec: Spec, marks: ScenarioMarks, ours: Sequence[ScenarioMark], tests: Sequence[CarriedTest]
+) -> Iterator[ValidationFinding]:
+    yield from (_finding(f"{loose.path}:{loose.line}", loose.why) for loose in marks.loose)
+    yield from _unknown_ids(spec, ours)
+    yield from _unseen_marks(ours, tests)
+    yield from _wrong_reds(tests)
+    covered = {name for test in tests if test.red == VALID for name in test.scenarios}
+    for scenario in spec.scenarios:
+        if scenario.id not in covered:
+            fix = f"write `@scenario: {scenario.id}` in a comment above one"
+            yield _finding(f"{spec.path}:{scenario.line}", f"no red test carries {scenario.id}; {fix}")
+
+
+def _showing(tests: Sequence[CarriedTest], scenario: str) -> tuple[str, ...]:
+    """Those that are red for the right reason, each on its own."""
+    return tuple(test.run.test_id for test in tests if scenario in test.scenarios and test.red == VALID)
 
 
 def _finding(place: str, what: str) -> ValidationFinding:
@@ -104,7 +96,7 @@ def _finding(place: str, what: str) -> ValidationFinding:
 
 
 def _is_of(spec: Spec, scenario: str) -> bool:
-    """Whether the scenario is one of this spec; those of other specs belong to other cycles."""
+    """Whether the scenario is one of this spec."""
     return scenario.partition("#")[0] == spec.id or "#" not in scenario
 
 
@@ -116,17 +108,12 @@ def _carried_tests(
         run = runs.get(result.native_id)
         if not carrying or run is None:
             continue
-        scenarios = tuple(dict.fromkeys(one for mark in carrying for one in mark.scenarios))
-        place = f"{carrying[0].path}:{carrying[0].line}"
-        red = run.red or ("skipped" if run.status is Status.SKIP else "passing")
-        yield CarriedTest(
-            run.test_id, run.native_id, place, scenarios, red, failure=run.failure, failed_at=run.place
-        )
+        scenarios = tuple(dict.fromkeys(name for mark in carrying for name in mark.scenarios))
+        yield CarriedTest(run, f"{carrying[0].path}:{carrying[0].line}", scenarios)
 
 
-def _unknown_ids(
-    spec: Spec, marks: Sequence[ScenarioMark], known: Collection[str]
-) -> Iterator[ValidationFinding]:
+def _unknown_ids(spec: Spec, marks: Sequence[ScenarioMark]) -> Iterator[ValidationFinding]:
+    known = {scenario.id for scenario in spec.scenarios}
     for mark in marks:
         for name in mark.scenarios:
             if _is_of(spec, name) and name not in known:
@@ -135,7 +122,7 @@ def _unknown_ids(
 
 
 def _unseen_marks(marks: Sequence[ScenarioMark], tests: Sequence[CarriedTest]) -> Iterator[ValidationFinding]:
-    seen = {one.place for one in tests}
+    seen = {test.place for test in tests}
     for mark in marks:
         place = f"{mark.path}:{mark.line}"
         beside = any(other.test == mark.test and f"{other.path}:{other.line}" in seen for other in marks)
@@ -145,11 +132,11 @@ def _unseen_marks(marks: Sequence[ScenarioMark], tests: Sequence[CarriedTest]) -
 
 
 def _wrong_reds(tests: Sequence[CarriedTest]) -> Iterator[ValidationFinding]:
-    for one in tests:
-        if one.red == VALID:
+    for test in tests:
+        if test.red == VALID:
             continue
-        reason, following = WHY_NOT.get(one.red, (f"it is {one.red}", "let it fail on an assertion"))
-        yield _finding(one.place, f"{one.test_id} shows nothing yet: {reason}; {following}")
+        reason, following = WHY_NOT.get(test.red, (f"it is {test.red}", "let it fail on an assertion"))
+        yield _finding(test.place, f"{test.run.test_id} shows nothing yet: {reason}; {following}")
 
 
 def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[ValidationFinding]:
@@ -166,15 +153,13 @@ def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[ValidationFin
             yield _finding(f"{first.path}:{first.line}", f"{what}; give each scenario a test of its own")
 
 
-def _same_tests(coverage: ScenarioCoverage, scenarios: Sequence[str]) -> Iterator[ValidationFinding]:
+def _same_tests(spec: Spec, tests: Sequence[CarriedTest]) -> Iterator[ValidationFinding]:
     seen: dict[frozenset[str], str] = {}
-    for scenario in scenarios:
-        tests = frozenset(coverage.of(scenario))
-        if not tests:
-            continue
-        first = seen.setdefault(tests, scenario)
+    for scenario in (scenario.id for scenario in spec.scenarios):
+        showing = frozenset(_showing(tests, scenario))
+        first = seen.setdefault(showing, scenario) if showing else scenario
         if first != scenario:
-            what = f"{first} and {scenario} have the same tests ({', '.join(sorted(tests))})"
+            what = f"{first} and {scenario} have the same tests ({', '.join(sorted(showing))})"
             yield _finding("", f"{what}; one test each tells which of them fails")
 
 
@@ -196,28 +181,22 @@ def changed_results(
     yield from (f"{name} is not there any more" for name in before if name not in now)
 
 
-@value
-class RedFacts:
-    """The result of a run of all tests."""
-
-    spec: Spec
-    coverage: ScenarioCoverage
-    changed: tuple[str, ...]
-    """Changes since the cycle's start in results of tests that carry no scenario."""
-    tree: str
-
-
 def observe_reds(project: Project, cycle: Cycle, spec: Spec, progress: Progress | None) -> RedFacts | Deny:
     """Runs all tests, since only a red that the kernel saw proves anything."""
     tested = run_tests(project, (), cwd=project.root, progress=progress, again=True)
     if tested.report is None:
         return Deny("cycle-red", "The tests did not run.", "`tdd test` says why")
     tree = project.workspace.snapshot()
-    coverage = judge_coverage(spec, marks_of(project, tree), tested.report, tested.tests)
-    natives = {one.native_id for one in coverage.tests}
+    marks = marks_of(project, tree)
+    # Scenarios of other specs belong to other cycles.
+    ours = [mark for mark in marks.marks if any(_is_of(spec, name) for name in mark.scenarios)]
+    tests = tuple(_carried_tests(ours, tested.report, {run.native_id: run for run in tested.tests}))
+    natives = {test.run.native_id for test in tests}
     suite = project.workspace.blob_bytes(cycle.suite) if cycle.suite else None
     before: dict[str, str] = json.loads(suite or b"{}")
     now = {result.native_id: result.status for result in tested.report.results}
     changed = changed_results(before, now, natives)
     broken = tuple(f"{error.path}: {error.message}" for error in tested.report.errors)
-    return RedFacts(spec, coverage, (*broken, *changed), tree)
+    faults = tuple(_coverage_faults(spec, marks, ours, tests))
+    concerns = (*_find_stuffed_tests(ours), *_same_tests(spec, tests))
+    return RedFacts(tests, faults, concerns, (*broken, *changed), tree)

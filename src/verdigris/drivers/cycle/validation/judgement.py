@@ -25,10 +25,11 @@ from verdigris.drivers.cycle.frame import (
     spec_of,
     verb,
 )
-from verdigris.drivers.cycle.settings import CycleSettings, load_cycle
+from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.checks import validate_tests
 from verdigris.drivers.cycle.validation.coverage import RedFacts, observe_reds
+from verdigris.drivers.specs.spec import Spec
 from verdigris.runners.protocol import Progress
 from verdigris.storage import durable_files
 from verdigris.storage.log.log import now_ms
@@ -52,30 +53,30 @@ class GivenVerdict:
 def validate(
     project: Project, cycle: Cycle, judged: GivenVerdict | None = None, *, progress: Progress | None = None
 ) -> CycleStep | Deny:
-    settings = load_cycle(project.root)
-    if denial := deny_misplaced(project, cycle) or _deny_validating(project, cycle, settings, judged):
+    if denial := deny_misplaced(project, cycle) or _deny_validating(project, cycle, judged):
         return denial
     held_out = _take_held_out(project)
-    seen = observe_reds(project, cycle, spec_of(project, cycle), progress)
+    spec = spec_of(project, cycle)
+    seen = observe_reds(project, cycle, spec, progress)
     if isinstance(seen, Deny):
         return seen
-    natives = [one.native_id for one in seen.coverage.tests]
+    natives = [test.run.native_id for test in seen.tests]
     wrong = tuple(ValidationFinding("red", "concern", "", what) for what in seen.changed)
     before = (
-        ValidationCheck("coverage", (*seen.coverage.faults, *seen.coverage.concerns)),
+        ValidationCheck("coverage", (*seen.faults, *seen.concerns)),
         ValidationCheck("red", wrong),
     )
     checks = validate_tests(project, natives, start=cycle.planned, before=before)
-    return _conclude(project, cycle, settings, _ValidationOutcome(seen, checks, judged, held_out))
+    said = _record_verdict(project, cycle, spec, seen, checks, judged)
+    hidden = (f"held out: {', '.join(held_out)}",) if held_out else ()
+    return report_step(project, *said, *hidden, *(f"note: {note}" for note in checks.notes))
 
 
-def _deny_validating(
-    project: Project, cycle: Cycle, settings: CycleSettings, judged: GivenVerdict | None
-) -> Deny | None:
+def _deny_validating(project: Project, cycle: Cycle, judged: GivenVerdict | None) -> Deny | None:
     if cycle.stage is not Stage.VALIDATE:
         why = f"There is nothing to validate in stage {cycle.stage}."
         return Deny("cycle-validate", why, next_step(cycle))
-    if judged is None and settings.judgement == "required":
+    if judged is None and load_cycle(project.root).judgement == "required":
         return Deny(
             "cycle-validate",
             "A person or a model has to judge the tests here (`cycle: {judgement: required}`).",
@@ -117,71 +118,50 @@ def _take_held_out(project: Project) -> tuple[str, ...]:
 # -- the verdict ------------------------------------------------------------------------------
 
 
-@value
-class _ValidationOutcome:
-    seen: RedFacts
-    checks: Validation
-    judged: GivenVerdict | None
-    held_out: tuple[str, ...]
-
-    @property
-    def verdict(self) -> str:
-        judged = self.judged.verdict if self.judged else PASS
-        return max(self.checks.verdict, judged, key=_ORDER.index)
-
-    @property
-    def findings(self) -> tuple[str, ...]:
-        return (*map(str, self.checks.findings), *(self.judged.findings if self.judged else ()))
-
-
-def _conclude(
-    project: Project, cycle: Cycle, settings: CycleSettings, found: _ValidationOutcome
-) -> CycleStep:
-    by = project.actor if found.judged is not None else KERNEL
-    document = json.dumps(_document(found, by), sort_keys=True)
+def _record_verdict(
+    project: Project, cycle: Cycle, spec: Spec, seen: RedFacts, checks: Validation, given: GivenVerdict | None
+) -> tuple[str, ...]:
+    """Returns the verdict and its findings, as they are told."""
+    by, judged = (KERNEL, GivenVerdict(PASS)) if given is None else (project.actor, given)
+    findings = (*map(str, checks.findings), *judged.findings)
+    document = json.dumps(_document(spec, seen, checks, given, by), sort_keys=True)
     event = CycleValidated(
         cycle=cycle.id,
-        verdict=found.verdict,
+        verdict=max(checks.verdict, judged.verdict, key=_ORDER.index),
         record=project.workspace.blob(document.encode()),
-        tree=found.seen.tree,
+        tree=seen.tree,
         at=now_ms(),
         by=by,
-        findings=found.findings[:50],
+        findings=findings[:50],
     )
     with operation(project):
-        project.record(event, *_consequences(project, cycle, settings, event), sync=True)
-    said = [f"validation: {event.verdict} ({count_of(len(found.findings), 'finding')})", *found.findings]
-    notes = [f"note: {note}" for note in found.checks.notes]
-    if found.held_out:
-        said.append(f"held out: {', '.join(found.held_out)}")
-    return report_step(project, *said, *notes)
+        project.record(event, *_consequences(project, cycle, event), sync=True)
+    return (f"validation: {event.verdict} ({count_of(len(findings), 'finding')})", *findings)
 
 
-def _consequences(
-    project: Project, cycle: Cycle, settings: CycleSettings, event: CycleValidated
-) -> Sequence[Event]:
+def _consequences(project: Project, cycle: Cycle, event: CycleValidated) -> Sequence[Event]:
     if event.verdict != CONCERNS:
         return ()
-    if cycle.rounds + 1 >= settings.rounds:
+    if cycle.rounds + 1 >= load_cycle(project.root).rounds:
         why = f"the tests were sent back {cycle.rounds + 1} times: {next(iter(event.findings), '')}"
         return (CycleStopped(cycle=cycle.id, why=why),)
     return (back_to_red(project, cycle, "sent back by validation", event.by),)
 
 
-def _document(found: _ValidationOutcome, by: Actor) -> dict[str, object]:
+def _document(
+    spec: Spec, seen: RedFacts, checks: Validation, given: GivenVerdict | None, by: Actor
+) -> dict[str, object]:
     """Returns what is kept of a validation; evidence is made from it."""
-    seen, judged = found.seen, found.judged
     return {
-        "verdict": found.checks.verdict,
+        "verdict": checks.verdict,
         "by": to_json(by),
-        "tests": sorted(seen.coverage.test_ids),
+        "tests": sorted(seen.test_ids),
         "scenarios": {
-            one.id: {"digest": one.digest, "tests": sorted(seen.coverage.of(one.id))}
-            for one in seen.spec.scenarios
+            one.id: {"digest": one.digest, "tests": sorted(seen.of(one.id))} for one in spec.scenarios
         },
         "reds": {
-            one.test_id: {"failure": one.failure, "place": one.failed_at} for one in seen.coverage.tests
+            test.run.test_id: {"failure": test.run.failure, "place": test.run.place} for test in seen.tests
         },
-        "checks": [to_json(check) for check in found.checks.checks],
-        "judgement": None if judged is None else to_json(judged),
+        "checks": [to_json(check) for check in checks.checks],
+        "judgement": None if given is None else to_json(given),
     }

@@ -52,7 +52,7 @@ def find_stubs(project: Project, tests: Sequence[TriedTest], start: str, tree: s
             bodies = language.validation.stub_bodies(path, before[path], data, literals, SystemRandom())
             if bodies is None:
                 notes.append(f"{path}: nothing here reads its stubs, so none of them was changed")
-            named = [stub for stub in bodies or () if any(_is_named(stub, one) for one in tests)]
+            named = [stub for stub in bodies or () if any(_has_word(one.text, stub) for one in tests)]
             found += (stub for stub in named if stub.answers)
             silent = (stub for stub in named if not stub.answers)
             notes += (f"{path}:{stub.line}: no constant fits what `{stub.name}` returns" for stub in silent)
@@ -62,7 +62,7 @@ def find_stubs(project: Project, tests: Sequence[TriedTest], start: str, tree: s
 def try_strength(tests: Sequence[TriedTest], found: FoundStubs, runs: StubRuns | None) -> ValidationCheck:
     """Tries tests that are red on the present tree; `runs`: None if no sandbox can be made."""
     notes = list(found.notes)
-    alone = [one.native for one in tests if not any(_is_named(stub, one) for stub in found.stubs)]
+    alone = [one.native for one in tests if not any(_has_word(one.text, stub) for stub in found.stubs)]
     notes += (
         f"{one}: no new stub that it calls returns a value, so its strength was not tried" for one in alone
     )
@@ -79,10 +79,6 @@ def try_strength(tests: Sequence[TriedTest], found: FoundStubs, runs: StubRuns |
     if runs.spent:
         notes.append(f"not every constant was tried in {SECONDS:g} s")
     return ValidationCheck(NAME, findings, tuple(dict.fromkeys(notes)))
-
-
-def _is_named(stub: StubBody, test: TriedTest) -> bool:
-    return _has_word(test.text, stub)
 
 
 def _has_word(text: str, stub: StubBody) -> bool:
@@ -155,7 +151,7 @@ class _StubTrial:
     def _indifferent(self, tests: Iterable[TriedTest]) -> Iterator[tuple[TriedTest, int, list[StubAnswer]]]:
         for test in tests:
             for at, stub in enumerate(self.stubs):
-                if _is_named(stub, test):
+                if _has_word(test.text, stub):
                     yield from (
                         (test, at, found)
                         for found in _find_accepted_alike(self._outcomes(test, at), test.literals)

@@ -25,7 +25,7 @@ from verdigris.drivers.loop.branches.remote import (
     push_commit,
 )
 from verdigris.drivers.loop.state_file.person_edits import merge_state
-from verdigris.drivers.private_worktree import ancestor
+from verdigris.drivers.private_worktree import ancestor, commit_of, list_branches, ref
 from verdigris.storage.git import git, users_git
 from verdigris.storage.repository import Repository, find_repository, is_checked_out, resolve
 from verdigris.storage.snapshots.trees import Trees
@@ -76,7 +76,7 @@ class StateDeferred:
 
 def read_state(root: Path, name: str, branch: str = BRANCH) -> str:
     """The state file of a program; empty if there is none yet."""
-    return _read_file(root, f"refs/heads/{branch}", name)
+    return _read_file(root, ref(branch), name)
 
 
 def see_state(root: Path, name: str, place: MemoryPlace | None = None) -> StateSeen:
@@ -94,7 +94,7 @@ def write_state(
     place = place or MemoryPlace()
     notes = [*_take_in(root, place)]
     for _ in range(_MOST):
-        old = _tip(root, place.branch)
+        old = commit_of(root, ref(place.branch))
         there = _read_file(root, old, name) if old else ""
         base = _base(root, name, place.branch, there)
         merged = merge_state(base, there, text) if there else None
@@ -134,7 +134,7 @@ def _base(root: Path, name: str, branch: str, otherwise: str) -> str:
 def _find_mark(repo: Repository, name: str, branch: str) -> str:
     """The blob that the newest marked commit names. That commit is usually the tip."""
     mark = re.compile(rf"^{_MARK}: {re.escape(name)} ([0-9a-f]+)$", re.MULTILINE)
-    tip = resolve(repo, f"refs/heads/{branch}")
+    tip = resolve(repo, ref(branch))
     message = Trees(users_git(repo)).read_message(tip) if tip else ""
     if tip and not mark.search(message):
         pattern = f"^{_MARK}: {re.escape(name)} [0-9a-f]*$"
@@ -156,7 +156,7 @@ def _take_in(root: Path, place: MemoryPlace) -> Iterator[str]:
             yield f"edits of {place.branch} could not be fetched from the remote: {found.why}"
         if not isinstance(found, Tip):
             return
-        local = _tip(root, place.branch)
+        local = commit_of(root, ref(place.branch))
         if local and ancestor(root, found.commit, local):
             return
         notes: tuple[str, ...] = ()
@@ -212,11 +212,10 @@ def _merge_blobs(
 def _files(root: Path, commit: str) -> dict[str, str]:
     """Maps each path to its mode and blob."""
     found = {}
-    for line in git(root, "ls-tree", "-r", "-z", commit).out.split("\0"):
-        if line:
-            about, _, path = line.partition("\t")
-            mode, _, blob = about.split()
-            found[path] = f"{mode} {blob}"
+    for line in filter(None, git(root, "ls-tree", "-r", "-z", commit).out.split("\0")):
+        about, _, path = line.partition("\t")
+        mode, _, blob = about.split()
+        found[path] = f"{mode} {blob}"
     return found
 
 
@@ -243,18 +242,16 @@ def _move(root: Path, branch: str, new: str, old: str) -> bool | StateDeferred:
     """Moves the branch if it is still at `old`; False: another writer was quicker."""
     if place := _find_checkout(root, branch):
         said = git(Path(place), "merge", "--quiet", "--ff-only", new)
-        if said.ok or _tip(root, branch) != old:
+        if said.ok or commit_of(root, ref(branch)) != old:
             return said.ok
         return StateDeferred(f"{branch} is checked out in {place} and cannot move: commit what is open there")
-    return git(root, "update-ref", "-m", "tdd loop", f"refs/heads/{branch}", new, old).ok
+    return git(root, "update-ref", "-m", "tdd loop", ref(branch), new, old).ok
 
 
 def _find_checkout(root: Path, branch: str) -> str:
     if not is_checked_out(find_repository(root), branch):
         return ""
-    said = git(root, "for-each-ref", "--format=%(refname)%00%(worktreepath)", f"refs/heads/{branch}").out
-    found = dict(line.split("\0") for line in said.splitlines())
-    place = found.get(f"refs/heads/{branch}", "")
+    place = dict(list_branches(root, branch)).get(branch, "")
     return place if place and Path(place).is_dir() else ""
 
 
@@ -262,15 +259,11 @@ def _push(root: Path, place: MemoryPlace, notes: list[str]) -> Pushed | PushRefu
     if place.remote is None:
         return None
     for _ in range(_MOST):
-        found = push_commit(root, place.remote, _tip(root, place.branch), place.branch)
+        found = push_commit(root, place.remote, commit_of(root, ref(place.branch)), place.branch)
         if not isinstance(found, RemoteMoved):
             return found
         notes += _take_in(root, place)
     return Unreachable(f"{place.remote.name}: {place.branch} moved {_MOST} times while it was pushed")
-
-
-def _tip(root: Path, branch: str) -> str:
-    return resolve(find_repository(root), f"refs/heads/{branch}") or ""
 
 
 def _read_file(root: Path, commit: str, name: str) -> str:

@@ -28,16 +28,18 @@ from verdigris.drivers.loop.branches.remote import (
 from verdigris.drivers.private_worktree import (
     Leftover,
     ancestor,
+    commit_of,
     current_branch,
     describe_changes,
     is_made,
+    list_branches,
     make_worktree,
     ref,
     worktree_path,
 )
 from verdigris.storage.git import git
 from verdigris.storage.project import Project, open_project
-from verdigris.storage.repository import find_repository, in_progress, resolve
+from verdigris.storage.repository import find_repository, in_progress
 from verdigris.turns.git import author_environment, sync
 
 BRANCHES = "autoloop/"
@@ -52,46 +54,19 @@ _CONFLICT = 1
 
 
 @value
-class BaseBranch:
-    name: str
-    commit: str
-    notes: tuple[str, ...] = ()
-
-
-@value
 class WorkBranch:
     root: Path
     """Its private worktree."""
     branch: str
     commit: str
+    base: str
+    """The commit of the base branch that it contains."""
     notes: tuple[str, ...] = ()
     """What was done to prepare it, and what people did to it meanwhile."""
 
 
-@value
-class BranchBlocked:
-    """A person has to look; no operation is left half done."""
-
-    why: str
-
-
-def find_base(root: Path, wanted: str, remote: GitRemote | None) -> BaseBranch | BranchBlocked:
-    """The branch that programs build on, here or on the remote, whichever is ahead; `wanted` may be empty."""
-    name = wanted or _default(root, remote) or current_branch(root)
-    if not name or name.startswith(BRANCHES):
-        raise UserError(
-            "it is unclear which branch programs build on.", hint="`loop: {base: main}` in tdd.yaml"
-        )
-    local = _commit(root, ref(name))
-    tip = fetch_tip(root, remote, name) if remote else NoBranch()
-    if isinstance(tip, Unreachable):
-        said = f"{name} could not be fetched from the remote: {tip.why}"
-        return BaseBranch(name, local, (said,)) if local else BranchBlocked(said)
-    if isinstance(tip, Tip) and not (local and ancestor(root, tip.commit, local)):
-        apart = bool(local) and not ancestor(root, local, tip.commit)
-        note = f"{name} here and on the remote went different ways: the remote's is taken"
-        return BaseBranch(name, tip.commit, (note,) if apart else ())
-    return BaseBranch(name, local) if local else BranchBlocked(f"there is no branch {name}")
+class BranchStuck(UserError):
+    """A person has to mend the program's branch; no operation is left half done."""
 
 
 def _default(root: Path, remote: GitRemote | None) -> str:
@@ -101,18 +76,17 @@ def _default(root: Path, remote: GitRemote | None) -> str:
     return git(root, "symbolic-ref", "--quiet", f"{prefix}HEAD").out.strip().removeprefix(prefix)
 
 
-def prepare_branch(
-    home: Project, program: str, base: BaseBranch, remote: GitRemote | None
-) -> WorkBranch | BranchBlocked:
-    """Before an iteration: takes in what people did to the branch, then what they did to its base."""
-    work = _Work(home, program, base, remote)
-    work.notes += base.notes
-    return (
-        work.find()
-        or work.take_in()
-        or work.follow_base()
-        or WorkBranch(work.root, work.branch, work.remember(), tuple(work.notes))
-    )
+def prepare_branch(home: Project, program: str, base: str, remote: GitRemote | None) -> WorkBranch:
+    """Before an iteration: takes in what people did to the branch, then what they did to its base.
+
+    `base`: the branch that programs build on; empty: the remote's own, else the one that is checked out.
+    """
+    work = _Work(home, program, remote)
+    work.choose_base(base)
+    work.find()
+    work.take_in()
+    work.follow_base()
+    return WorkBranch(work.root, work.branch, work.remember(), work.base, tuple(work.notes))
 
 
 def push_branch(
@@ -120,23 +94,25 @@ def push_branch(
 ) -> Pushed | RemoteMoved | PushRefused | Unreachable:
     """Pushes the branch. After `RemoteMoved`, call `prepare_branch` and push again."""
     root, branch, names = home.root, f"{BRANCHES}{program}", f"{_NOTES}/{program}"
-    commit = _commit(root, ref(branch))
-    lease = _commit(root, f"{names}/lease")
-    found = push_commit(root, remote, commit, branch, lease)
-    if isinstance(found, Pushed):
+    commit = commit_of(root, ref(branch))
+    lease = commit_of(root, f"{names}/lease")
+    pushed = push_commit(root, remote, commit, branch, lease)
+    if isinstance(pushed, Pushed):
         for name in ("head", "pushed", "own"):
             _note(root, f"{names}/{name}", commit)
         for name in ("lease", "ignored"):
             git(root, "update-ref", "-d", f"{names}/{name}")
-    return found
+    return pushed
 
 
 @dataclass
 class _Work:
     home: Project
     program: str
-    base: BaseBranch
     remote: GitRemote | None
+    base_name: str = ""
+    base: str = ""
+    """The commit of its base branch."""
     notes: list[str] = field(default_factory=list)
     tip: Tip | NoBranch | Unreachable = field(default_factory=NoBranch)
 
@@ -148,16 +124,38 @@ class _Work:
     def root(self) -> Path:
         return worktree_path(self.home.repo, DRIVER, self.program)
 
-    def noted_commit(self, name: str) -> str:
-        return _commit(self.home.root, f"{_NOTES}/{self.program}/{name}")
+    def notedcommit_of(self, name: str) -> str:
+        return commit_of(self.home.root, f"{_NOTES}/{self.program}/{name}")
 
     @property
     def now(self) -> str:
-        return _commit(self.home.root, ref(self.branch))
+        return commit_of(self.home.root, ref(self.branch))
+
+    def stuck(self, why: str) -> BranchStuck:
+        return BranchStuck(why, hint=f"a person has to mend the branch; then `tdd loop run {self.program}`")
+
+    def choose_base(self, wanted: str) -> None:
+        """Takes the base here or on the remote, whichever is ahead."""
+        root = self.home.root
+        name = wanted or _default(root, self.remote) or current_branch(root)
+        if not name or name.startswith(BRANCHES):
+            raise UserError(
+                "it is unclear which branch programs build on.", hint="`loop: {base: main}` in tdd.yaml"
+            )
+        self.base_name, self.base = name, commit_of(root, ref(name))
+        tip = fetch_tip(root, self.remote, name) if self.remote else NoBranch()
+        if isinstance(tip, Unreachable):
+            self.notes.append(f"{name} could not be fetched from the remote: {tip.why}")
+        elif isinstance(tip, Tip) and not (self.base and ancestor(root, tip.commit, self.base)):
+            if self.base and not ancestor(root, self.base, tip.commit):
+                self.notes.append(f"{name} here and on the remote went different ways: the remote's is taken")
+            self.base = tip.commit
+        if not self.base:
+            raise self.stuck(next(iter(self.notes), f"there is no branch {name}"))
 
     # -- the worktree ---------------------------------------------------------------------
 
-    def find(self) -> BranchBlocked | None:
+    def find(self) -> None:
         """Creates the branch and the worktree if they are missing."""
         if self.remote:
             self.tip = fetch_tip(self.home.root, self.remote, self.branch)
@@ -169,20 +167,20 @@ class _Work:
             try:
                 make_worktree(self.home.repo, DRIVER, self.root, self.branch, self.now)
             except UserError as error:
-                return BranchBlocked(error.message)
+                raise self.stuck(error.message) from error
         if current_branch(self.root) != self.branch:
-            return BranchBlocked(
+            raise self.stuck(
                 f"{self.root} is not on {self.branch}: `git -C {self.root} switch {self.branch}`"
             )
-        unfinished = in_progress(open_project(self.root, Actor(client=DRIVER)).repo)
-        return self._move(unfinished, "--abort") if unfinished else None
+        if unfinished := in_progress(open_project(self.root, Actor(client=DRIVER)).repo):
+            self._move(unfinished, "--abort")
 
     def _begin(self) -> None:
-        head = self.noted_commit("head")
-        start = self.tip.commit if isinstance(self.tip, Tip) else self.base.commit
+        head = self.notedcommit_of("head")
+        start = self.tip.commit if isinstance(self.tip, Tip) else self.base
         if head:
             self._keep(head)
-            where = "the remote's" if isinstance(self.tip, Tip) else self.base.name
+            where = "the remote's" if isinstance(self.tip, Tip) else self.base_name
             self.notes.append(f"{self.branch} was deleted here: it begins anew from {where}")
             self._forget("head")
         if is_made(self.root) and head:  # its files are those of the old head
@@ -193,96 +191,92 @@ class _Work:
 
     # -- what people did to it ------------------------------------------------------------
 
-    def take_in(self) -> BranchBlocked | None:
+    def take_in(self) -> None:
         if isinstance(self.tip, Tip):
-            return self._meet(self.tip.commit)
-        if isinstance(self.tip, NoBranch) and self.noted_commit("pushed"):
+            self._meet(self.tip.commit)
+        elif isinstance(self.tip, NoBranch) and self.notedcommit_of("pushed"):
             self._forget("pushed")
-            if self.now != self.base.commit and not ancestor(self.root, self.now, self.base.commit):
+            if self.now != self.base and not ancestor(self.root, self.now, self.base):
                 self.notes.append(
-                    f"{self.branch} was deleted on the remote: it begins anew from {self.base.name}"
+                    f"{self.branch} was deleted on the remote: it begins anew from {self.base_name}"
                 )
-                return self._restart(self.base.commit)
-        return None
+                self._restart(self.base)
 
-    def _meet(self, tip: str) -> BranchBlocked | None:
-        head, pushed = self.noted_commit("head"), self.noted_commit("pushed")
-        if tip == self.noted_commit("ignored"):
-            return None
+    def _meet(self, tip: str) -> None:
+        head, pushed = self.notedcommit_of("head"), self.notedcommit_of("pushed")
+        if tip == self.notedcommit_of("ignored"):
+            return
         for name in ("ignored", "lease"):  # somebody moved it
             self._forget(name)
         if ancestor(self.root, tip, self.now):
-            return None
-        if ancestor(self.root, self.now, tip) and tip == self.noted_commit("own"):
+            return
+        is_ahead = ancestor(self.root, self.now, tip)
+        if is_ahead and tip == self.notedcommit_of("own"):
             self.notes.append(f"what was taken back on {self.branch} is given up on the remote too")
             self._give_up(tip)
-            return None
-        if ancestor(self.root, self.now, tip):
+        elif is_ahead:
             self.notes.append(f"{self.branch} has new commits on the remote: they are taken in")
-            return self._move("merge", "--quiet", "--ff-only", tip)
-        if head and not ancestor(self.root, head, self.now):
+            self._move("merge", "--quiet", "--ff-only", tip)
+        elif head and not ancestor(self.root, head, self.now):
             if tip != pushed:
-                return BranchBlocked(f"{self.branch} was rebased here and moved on the remote: join the two")
+                raise self.stuck(f"{self.branch} was rebased here and moved on the remote: join the two")
             _note(self.home.root, f"{_NOTES}/{self.program}/ignored", tip)
             push = f"git push --force-with-lease {self.remote.name if self.remote else ''} {self.branch}"
             self.notes.append(
                 f"{self.branch} was rebased here; only a person puts that on the remote: `{push}`"
             )
-            return None
-        if pushed and not ancestor(self.root, pushed, tip):
+        elif pushed and not ancestor(self.root, pushed, tip):
             self.notes.append(f"{self.branch} was rewritten on the remote: that history is taken")
-            return self._restart(tip)
-        return self._merge(tip, f"{self.branch} of the remote")
+            self._restart(tip)
+        else:
+            self._merge(tip, f"{self.branch} of the remote")
 
     # -- what people did to its base ------------------------------------------------------
 
-    def follow_base(self) -> BranchBlocked | None:
-        to = self.base.commit
-        said = git(self.root, "rev-list", "--left-right", "--count", f"{to}...HEAD").out.split()
-        behind, ahead = (int(word) for word in said)
-        if not behind:
-            return None
-        if not ahead:
-            return self._move("merge", "--quiet", "--ff-only", to)
-        if is_merged(self.root, to, self.now):
-            self.notes.append(f"{self.branch} was merged into {self.base.name}: it begins anew from there")
+    def follow_base(self) -> None:
+        counts = git(self.root, "rev-list", "--left-right", "--count", f"{self.base}...HEAD").out.split()
+        behind, ahead = map(int, counts)
+        if behind and not ahead:
+            self._move("merge", "--quiet", "--ff-only", self.base)
+        elif behind and is_merged(self.root, self.base, self.now):
+            self.notes.append(f"{self.branch} was merged into {self.base_name}: it begins anew from there")
             if isinstance(self.tip, Tip) and ancestor(self.root, self.tip.commit, self.now):
                 self._give_up(self.tip.commit)
-            return self._restart(to)
-        return self._merge(to, self.base.name)
+            self._restart(self.base)
+        elif behind:
+            self._merge(self.base, self.base_name)
 
     # -- moves ----------------------------------------------------------------------------
 
-    def _merge(self, commit: str, what: str) -> BranchBlocked | None:
+    def _merge(self, commit: str, what: str) -> None:
         tried = git(self.root, "merge-tree", "--write-tree", "--name-only", "--no-messages", "HEAD", commit)
         if tried.code == _CONFLICT:
-            return BranchBlocked(f"merge conflict in {', '.join(tried.out.split(chr(10))[1:]).strip(', ')}")
+            raise self.stuck(f"merge conflict in {', '.join(tried.out.split(chr(10))[1:]).strip(', ')}")
         self.notes.append(f"{what} is merged into {self.branch}")
-        return self._move("merge", "--quiet", "--no-edit", "-m", f"Merge {what} into {self.branch}", commit)
+        self._move("merge", "--quiet", "--no-edit", "-m", f"Merge {what} into {self.branch}", commit)
 
     def _give_up(self, tip: str) -> None:
         """Lets the next push replace this head of the remote: every commit of a person in it is kept."""
         for name in ("lease", "ignored"):
             _note(self.home.root, f"{_NOTES}/{self.program}/{name}", tip)
 
-    def _restart(self, commit: str) -> BranchBlocked | None:
+    def _restart(self, commit: str) -> None:
         """Resets the branch to `commit`, and keeps its old head."""
         if not ancestor(self.root, self.now, commit):
             self._keep(self.now)
-        return self._move("reset", "--quiet", "--hard", commit)
+        self._move("reset", "--quiet", "--hard", commit)
 
-    def _move(self, *words: str) -> BranchBlocked | None:
+    def _move(self, *words: str) -> None:
         project = open_project(self.root, Actor(client=DRIVER))
         moved = sync(project, words, quiet=True, env=author_environment(self.root, AUTHOR))
         if isinstance(moved, Deny):
-            return BranchBlocked(f"{moved.reason} ({moved.next})")
+            raise self.stuck(f"{moved.reason} ({moved.next})")
         if moved.in_progress is not None:
             files = git(self.root, "diff", "--name-only", "--diff-filter=U").out.split("\n")
             sync(project, (moved.in_progress, "--abort"), quiet=True)
-            return BranchBlocked(f"merge conflict in {', '.join(filter(None, files))}")
+            raise self.stuck(f"merge conflict in {', '.join(filter(None, files))}")
         if moved.exit_code:
-            return BranchBlocked(f"`git {' '.join(words)}` failed in {self.root}: {moved.said}")
-        return None
+            raise self.stuck(f"`git {' '.join(words)}` failed in {self.root}: {moved.said}")
 
     def _keep(self, commit: str) -> None:
         kept = f"{_NOTES}/{self.program}/left/{commit[:12]}"
@@ -295,7 +289,7 @@ class _Work:
     def remember(self) -> str:
         names = f"{_NOTES}/{self.program}"
         _note(self.home.root, f"{names}/head", self.now)
-        if isinstance(self.tip, Tip) and self.tip.commit != self.noted_commit("ignored"):
+        if isinstance(self.tip, Tip) and self.tip.commit != self.notedcommit_of("ignored"):
             _note(self.home.root, f"{names}/pushed", self.tip.commit)
         return self.now
 
@@ -317,27 +311,22 @@ def _patch_ids(root: Path, patches: str) -> frozenset[str]:
     return frozenset(line.split()[0] for line in said if line)
 
 
-def _commit(root: Path, name: str) -> str:
-    return resolve(find_repository(root), name) or ""
-
-
 def _tree(root: Path, commit: str) -> str:
     return git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}").out.strip()
 
 
 def _note(root: Path, name: str, commit: str) -> None:
-    if _commit(root, name) != commit:
+    if commit_of(root, name) != commit:
         git(root, "update-ref", name, commit)
 
 
 def leftovers(root: Path) -> tuple[Leftover, ...]:
     """Lists the private worktrees of programs; their branches stay."""
-    said = git(root, "for-each-ref", "--format=%(refname:short)%00%(worktreepath)", ref(BRANCHES)).out
-    found = (line.split("\0") for line in said.splitlines())
+    repo = find_repository(root)
     return tuple(
         Leftover(
-            f"the loop's worktree of {branch} in {where} (the branch stays)", describe_changes(where), where
+            f"the loop's worktree of {branch} in {place} (the branch stays)", describe_changes(place), place
         )
-        for branch, where in found
-        if where and where == str(worktree_path(find_repository(root), DRIVER, branch.removeprefix(BRANCHES)))
+        for branch, place in list_branches(root, BRANCHES)
+        if place and place == str(worktree_path(repo, DRIVER, branch.removeprefix(BRANCHES)))
     )

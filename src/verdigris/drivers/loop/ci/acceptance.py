@@ -11,8 +11,9 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.remote import Unreachable
@@ -42,29 +43,14 @@ _PENDING = frozenset({"pending", ""})
 
 
 @value
-class CiPassed:
-    """Every check passed."""
-
-
-@value
-class CiFailed:
-    signature: str
-    output: str
-
-
-@value
-class CiTimedOut:
-    """No answer came in time."""
-
-
-@value
-class CiAbsent:
-    """There is no CI to ask: the kernel's own verdict counts."""
-
-    why: str
-
-
-CiAnswer: TypeAlias = CiPassed | CiFailed | CiTimedOut | CiAbsent | Unreachable
+class CiAnswer:
+    outcome: str
+    """`passed`, `failed`, `unreachable` or `timeout`; `passed`, too, where no CI can be asked."""
+    why: str = ""
+    """Why there is none to ask, or why it cannot be reached."""
+    signature: str = ""
+    output: str = ""
+    """Both of one that failed."""
 
 
 # -- a command --------------------------------------------------------------------------------
@@ -75,17 +61,14 @@ def ask_command(project: Project, command: str, minutes: float) -> CiAnswer:
     with command_room(project) as made:
         made.env["CI"] = "true"
         done = run_shell_in(made, project, (command, "ci"), project.root, minutes * _MINUTE)
-    output = os.fsdecode(done.output)
     if done.timed_out:
-        return CiTimedOut()
-    if done.exit_code == 0:
-        return CiPassed()
-    return describe_failure(output, done.exit_code)
+        return CiAnswer(TIMEOUT)
+    return CiAnswer(PASSED) if done.exit_code == 0 else _failure(os.fsdecode(done.output), done.exit_code)
 
 
-def describe_failure(output: str, code: int | None = None, checks: Sequence[str] = ()) -> CiFailed:
+def _failure(output: str, code: int | None = None, checks: Sequence[str] = ()) -> CiAnswer:
     failures = read_failures(output) or tuple(FailedTest(name, "") for name in checks)
-    return CiFailed(signature_of(failures, output, code), output[-_TAIL:])
+    return CiAnswer(FAILED, signature=signature_of(failures, output, code), output=output[-_TAIL:])
 
 
 # -- the remote's checks ----------------------------------------------------------------------
@@ -112,32 +95,32 @@ class GithubChecks:
     def ask(self, commit: str, branch: str) -> CiAnswer:
         """Waits for every check of a pushed commit to end."""
         if shutil.which(GH) is None:
-            return CiAbsent("`gh` is not installed, so the remote's checks cannot be asked for")
+            return CiAnswer(PASSED, "`gh` is not installed, so the remote's checks cannot be asked for")
         begun = self.clock()
         for number in range(10**6):
             checks = self._list(commit, branch)
             if isinstance(checks, Unreachable):
-                return checks
+                return CiAnswer(UNREACHABLE, checks.why)
             passed = self.clock() - begun
             if checks and not any(one.state in _PENDING for one in checks):
                 return self._judge(checks)
             if not checks and passed >= min(_APPEARS, self.minutes * _MINUTE):
                 why = "the remote began no check for it; a push with a job's own token starts no workflow"
-                return Unreachable(f"{commit[:12]}: {why}")
+                return CiAnswer(UNREACHABLE, f"{commit[:12]}: {why}")
             if passed >= self.minutes * _MINUTE:  # checks that failed are judged although others still run
                 failed = [one for one in checks if one.state not in _GOOD | _PENDING | _CUT]
-                return self._judge(failed) if failed else CiTimedOut()
+                return self._judge(failed) if failed else CiAnswer(TIMEOUT)
             self.wait(_POLL[min(number, len(_POLL) - 1)])
-        return CiTimedOut()
+        return CiAnswer(TIMEOUT)
 
     def _judge(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
         failed = [one for one in checks if one.state not in _GOOD | _CUT]
         if failed:
             logs = "\n".join(filter(None, (self._log(one) for one in failed)))
-            return describe_failure(logs, checks=[f"{one.name}: {one.state}" for one in failed])
+            return _failure(logs, checks=[f"{one.name}: {one.state}" for one in failed])
         if cut := [one.name for one in checks if one.state in _CUT]:
-            return Unreachable(f"{', '.join(cut)} was cancelled")
-        return CiPassed()
+            return CiAnswer(UNREACHABLE, f"{', '.join(cut)} was cancelled")
+        return CiAnswer(PASSED)
 
     def _list(self, commit: str, branch: str) -> tuple[RemoteCheck, ...] | Unreachable:
         fields = "databaseId,name,status,conclusion"
@@ -224,37 +207,18 @@ def follow_answer(
     answer: CiAnswer, before: Sequence[CheckedByCi]
 ) -> Accept | Fix | Pause | AskAgain | AskLater:
     """`before`: the earlier answers in this iteration, the oldest first."""
-    match answer:
-        case CiPassed():
-            return Accept()
-        case CiAbsent(why):
-            return Accept(why)
-        case CiTimedOut():
+    match answer.outcome:
+        case "passed":
+            return Accept(answer.why)
+        case "timeout":
             return Pause("ci-timeout")
-        case CiFailed(signature):
-            failed = [one for one in before if one.outcome == FAILED]
-            if failed and failed[-1].signature == signature:
-                return Pause(f"stuck in CI fix loop: {signature}")
+        case "failed":
+            failed = [check for check in before if check.outcome == FAILED]
+            if failed and failed[-1].signature == answer.signature:
+                return Pause(f"stuck in CI fix loop: {answer.signature}")
             if len(failed) >= MOST_FIXES:
-                return Pause(f"ci-fix-exhausted: {signature}")
+                return Pause(f"ci-fix-exhausted: {answer.signature}")
             return Fix(len(failed) + 1)
-        case Unreachable(why):
-            tried = 0
-            for one in reversed(before):
-                if one.outcome != UNREACHABLE:
-                    break
-                tried += 1
-            return AskAgain(BACK_OFF[tried]) if tried < len(BACK_OFF) else AskLater(why)
-
-
-def outcome_of(answer: CiAnswer) -> str:
-    """The log's word for an answer."""
-    match answer:
-        case CiPassed() | CiAbsent():
-            return PASSED
-        case CiFailed():
-            return FAILED
-        case CiTimedOut():
-            return TIMEOUT
-        case Unreachable():
-            return UNREACHABLE
+        case _:
+            tried = len(tuple(takewhile(lambda check: check.outcome == UNREACHABLE, reversed(before))))
+            return AskAgain(BACK_OFF[tried]) if tried < len(BACK_OFF) else AskLater(answer.why)

@@ -9,6 +9,7 @@ from pathlib import Path
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Event
+from verdigris.core.value import take_fields
 from verdigris.drivers.commits import announce, author_of, changed_paths, compose
 from verdigris.drivers.edits import accepted_suite, write_changes
 from verdigris.drivers.loop import events as e
@@ -20,6 +21,7 @@ from verdigris.drivers.loop.measurement import EvaluationFailed, Measurement, Me
 from verdigris.drivers.loop.open_program import OpenProgram
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.drivers.loop.tasks import DRIVER
+from verdigris.drivers.private_worktree import hooks_folder
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import find_repository, head, resolve
@@ -59,7 +61,7 @@ class CandidateCommit(PhaseWork):
             announce(project, text, paths, step=self.now.number, role=DRIVER, driver=DRIVER),
             author_of(self.open.settings),
             hidden=self.open.role_models.scrub.variables,
-            hooks=self.open.hooks,
+            hooks=hooks_folder(self.open.home.root),
         )
         if isinstance(made, CommitRefused):
             return self.pause(f"the commit was refused: {made.why}")
@@ -67,7 +69,8 @@ class CandidateCommit(PhaseWork):
 
     def _message(self, subject: str) -> str:
         made, now = self.now.made, self.now
-        said = subject or (made.subject if made else "") or (now.refactor.improvement if now.refactor else "")
+        improvement = now.refactor.improvement if now.refactor else ""
+        headline = subject or (made.subject if made else "") or improvement
         parts = [made.rationale if made else now.refactor.why if now.refactor else ""]
         if now.pinned is not None:
             parts.append(f"Pins: {now.pinned.behaviour}\nSource: {now.pinned.source}")
@@ -75,19 +78,19 @@ class CandidateCommit(PhaseWork):
         tests = now.pinned.tests if now.pinned else ()
         trailers = [("TDD-Test", test) for test in tests]
         trailers += [("Autoloop-Program", self.open.name), (_ITERATION, str(now.number))]
-        return compose(f"[Autoloop: {self.open.name}] Iteration {now.number}: {said}", parts, trailers)
+        return compose(f"[Autoloop: {self.open.name}] Iteration {now.number}: {headline}", parts, trailers)
 
     # -- the metric ---------------------------------------------------------------------------
 
     def evaluate(self) -> Event:
         project, program = self.open.project, self.open.found.program
-        found = measure(project, project.workspace.snapshot(), self.now.tree, program)
-        if isinstance(found, EvaluationFailed):
-            if found.kind == "infrastructure":
-                raise OutOfReach(found.why)
-            status = REJECTED if found.kind in {"rejected", "tampered"} else ERROR
-            return self._take_back(status, found.why)
-        return as_measured(self.open, found, self.now.number, self.now.tree)
+        measured = measure(project, project.workspace.snapshot(), self.now.tree, program)
+        if isinstance(measured, EvaluationFailed):
+            if measured.kind == "infrastructure":
+                raise OutOfReach(measured.why)
+            status = REJECTED if measured.kind in {"rejected", "tampered"} else ERROR
+            return self._take_back(status, measured.why)
+        return as_measured(self.open, measured, self.now.number, self.now.tree)
 
     def judge(self) -> Event | None:
         """None if the metric accepts it; else takes the commit back."""
@@ -98,16 +101,16 @@ class CandidateCommit(PhaseWork):
         return self._take_back(REJECTED, f"{judged.why} ({said})" if said else judged.why)
 
     def _judgement(self) -> MetricJudgement:
-        found = self.now.measured
-        assert found is not None  # noqa: S101 - the phase follows from it
+        measured = self.now.measured
+        assert measured is not None  # noqa: S101 - the phase follows from it
         program, ratchet = self.open.found.program, not self.open.found.is_test_driven
-        return judge_metric(found, self.state.best, program, must_improve=ratchet)
+        return judge_metric(measured, self.state.best, program, must_improve=ratchet)
 
     def accept(self, note: str = "") -> Event:
         judged = self._judgement()
-        program, found = self.open.found.program, self.now.measured
-        if judged.completed and found is not None:
-            reason = f"the target {program.target_metric:g} is met by {found.metric:g}"
+        program, measured = self.open.found.program, self.now.measured
+        if judged.completed and measured is not None:
+            reason = f"the target {program.target_metric:g} is met by {measured.metric:g}"
             self.open.record(e.ProgramCompleted(program=self.open.name, reason=reason, at=now_ms()))
         return self.conclude(ACCEPTED, *filter(None, (judged.why, note, *self._reconcile())))
 
@@ -167,8 +170,8 @@ def has_commit(root: Path, now: OpenIteration, tip: str = "HEAD") -> bool:
     if now.commit == (head(repo).commit if tip == "HEAD" else resolve(repo, tip)):
         return False
     keys = f"%(trailers:key={_ITERATION},valueonly)"
-    said = git(root, "log", "--format=%H%x00" + keys, f"{now.commit}..{tip}").out
-    return any(line.endswith(f"\0{now.number}") for line in said.splitlines())
+    log = git(root, "log", "--format=%H%x00" + keys, f"{now.commit}..{tip}").out
+    return any(line.endswith(f"\0{now.number}") for line in log.splitlines())
 
 
 def run_address() -> str:
@@ -179,20 +182,15 @@ def run_address() -> str:
     return f"{server}/{repo}/actions/runs/{run}" if server and repo and run else ""
 
 
-def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: str) -> e.Measured:
+def as_measured(open_: OpenProgram, measured: Measurement, iteration: int, base: str) -> e.Measured:
     program, project = open_.found.program, open_.project
-    return e.Measured(
+    return take_fields(
+        e.Measured,
+        measured,
         program=open_.name,
         iteration=iteration,
         tree=project.workspace.snapshot(),
-        metric=found.metric,
-        passing=found.passing,
-        failing=found.failing,
-        held_out=found.held_out,
-        name=found.name,
-        samples=found.samples,
-        said=found.said,
-        noise=found.noise,
+        noise=measured.noise,
         base=open_.base,
         oracle=hash_oracle(project, base, program),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from verdigris.core.events import Event
 from verdigris.core.fold import ACCEPTED
@@ -13,7 +14,6 @@ from verdigris.drivers.edits import Bad, Seen, forbid
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import (
-    ERROR,
     REJECTED,
     RETRIES,
     Behaviour,
@@ -48,6 +48,7 @@ _NUMBER = {
 }
 _GREEN_AGAIN = 4
 _ATTEMPTS = 3
+Own = TypeVar("Own", bound=e.IterationEvent)
 
 
 def proposal_of(project: Project) -> Proposal:
@@ -80,18 +81,21 @@ class PhaseWork:
         """`more`: of the step's number, where a phase has several."""
         reports: list[bool] = []
 
-        def answer(got: EditPlan | RoleStop, seen: Seen) -> Event | Bad:
+        def answer(reply: EditPlan | RoleStop, seen: Seen) -> Event | Bad:
             """A report in place of a lesson is sent back once; after that the lesson is left out."""
-            reports.append(is_report(got.lesson))
+            reports.append(is_report(reply.lesson))
             if reports == [True]:
                 return forbid(_NO_LESSON)
-            return self._answer_stop(phase, got, stand) if isinstance(got, RoleStop) else judge(got, seen)
+            if isinstance(reply, RoleStop):
+                return self._answer_stop(phase, reply, stand)
+            return judge(reply, seen)
 
-        def carry_out(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> Event | Bad:
-            if isinstance(got, EditPlan):
-                said = Proposal(got.type, got.subject, got.rationale)
-                play.propose(attempt, replace(said, improvement=got.improvement, lesson=got.lesson))
-            done = answer(got, seen)
+        def carry_out(reply: EditPlan | RoleStop, attempt: int, seen: Seen) -> Event | Bad:
+            if isinstance(reply, EditPlan):
+                words = (reply.type, reply.subject, reply.rationale)
+                proposal = Proposal(*words, improvement=reply.improvement, lesson=reply.lesson)
+                self.open.propose(project, number, attempt, proposal)
+            done = answer(reply, seen)
             if isinstance(done, Bad):
                 refused(attempt, done)
             return done
@@ -103,18 +107,12 @@ class PhaseWork:
         def set_back(why: str) -> None:
             lay_back(project, self.now.rest, f"step {number}, {role}: {why}")
 
-        play = self.open.play(project, role, number, self.most(phase), carry_out, set_back)
-        return play
-
-    def most(self, phase: LoopPhase) -> int:
-        """How many attempts a role has in a phase."""
-        match phase:
-            case LoopPhase.RED:
-                return self.open.settings.picks
-            case LoopPhase.GREEN:
-                return attempts_left(self.now, self.open.settings.attempts)
-            case _:
-                return _ATTEMPTS
+        settings = self.open.settings
+        most = {
+            LoopPhase.RED: settings.picks,
+            LoopPhase.GREEN: attempts_left(self.now, settings.attempts),
+        }.get(phase, _ATTEMPTS)
+        return self.open.play(project, role, number, most, carry_out, set_back)
 
     def take(
         self,
@@ -136,10 +134,10 @@ class PhaseWork:
             play.tell_beginning(str(phase))
             return self.open.material(self.now.rest), task
 
-        got = play.take(show)
-        if isinstance(got, Exhausted):
-            play.tell_end(EXHAUSTED, got.why)
-        return got
+        result = play.take(show)
+        if isinstance(result, Exhausted):
+            play.tell_end(EXHAUSTED, result.why)
+        return result
 
     def _answer_stop(
         self, phase: LoopPhase, stop: RoleStop, stand: Callable[[str], Event] | None
@@ -150,13 +148,11 @@ class PhaseWork:
             case Say.TEST_IS_WRONG if self.now.rethought:
                 return forbid("the test was rethought in this iteration and stands: find another way")
             case Say.TEST_IS_WRONG:
-                return self.failure_event(
-                    max(RETRIES, self.now.attempts + 1), (f"test-is-wrong: {stop.reason}",)
-                )
+                return self.doubt_event(f"test-is-wrong: {stop.reason}")
             case Say.TEST_IS_RIGHT if stand is not None:
                 return stand(stop.reason)
             case Say.NOTHING_TO_DO if phase is LoopPhase.REFACTOR:
-                return self.choice_event(self.now.rest, why=stop.reason, lesson=stop.lesson)
+                return self.choice_event(self.now.rest, stop.reason, stop.lesson)
             case _:
                 return self.end(REJECTED, str(phase), stop.reason)
 
@@ -167,9 +163,6 @@ class PhaseWork:
 
     def pause(self, reason: str) -> e.ProgramPaused:
         return e.ProgramPaused(program=self.open.name, reason=reason, at=now_ms())
-
-    def error(self, phase: str, why: str) -> e.IterationEnded:
-        return self.end(ERROR, phase, why)
 
     def end(self, status: str, phase: str, *notes: str, commit: str = "") -> e.IterationEnded:
         return e.IterationEnded(
@@ -184,22 +177,22 @@ class PhaseWork:
             notes=notes,
         )
 
-    def failure_event(self, attempt: int, reasons: tuple[str, ...]) -> e.GreenFailed:
-        return e.GreenFailed(
-            program=self.open.name, iteration=self.now.number, attempt=attempt, reasons=reasons
-        )
+    def event(self, kind: type[Own], **facts: Any) -> Own:
+        return kind(program=self.open.name, iteration=self.now.number, **facts)
 
-    def choice_event(
-        self, tree: str, improvement: str = "", why: str = "", lesson: str = ""
-    ) -> e.RefactorChosen:
-        return e.RefactorChosen(
-            program=self.open.name,
-            iteration=self.now.number,
-            tree=tree,
-            improvement=improvement,
-            why=why,
-            lesson="" if is_report(lesson) else lesson,
-        )
+    def doubt_event(self, reason: str) -> e.GreenFailed:
+        """Counts as so many failed attempts that the test is rethought next."""
+        attempt = max(RETRIES, self.now.attempts + 1)
+        return self.event(e.GreenFailed, attempt=attempt, reasons=(reason,))
+
+    def choice_event(self, tree: str, why: str, lesson: str = "", improvement: str = "") -> e.RefactorChosen:
+        lesson = "" if is_report(lesson) else lesson
+        return self.event(e.RefactorChosen, tree=tree, improvement=improvement, why=why, lesson=lesson)
+
+    def improvement_event(self, project: Project) -> e.RefactorChosen:
+        """An accepted improvement, in the words with which the role proposed it."""
+        proposal, tree = proposal_of(project), project.workspace.snapshot()
+        return self.choice_event(tree, proposal.rationale, proposal.lesson, proposal.improvement)
 
 
 _NO_LESSON = "`lesson` reports what was done. Say a rule that holds for later iterations, or leave it empty"

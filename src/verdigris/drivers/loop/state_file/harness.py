@@ -174,12 +174,8 @@ def reconcile(
     harness: Sequence[Behaviour], suite: Mapping[str, Status], iteration: int
 ) -> tuple[tuple[Behaviour, ...], tuple[str, ...]]:
     """The entries with the status that the suite shows, and a note for each that differed."""
-    entries, notes = [], []
-    for one in harness:
-        after, note = _reconcile_entry(one, suite, iteration)
-        entries.append(after)
-        notes += [note] if note else []
-    return tuple(entries), tuple(notes)
+    reconciled = [_reconcile_entry(behaviour, suite, iteration) for behaviour in harness]
+    return tuple(entry for entry, _ in reconciled), tuple(note for _, note in reconciled if note)
 
 
 def _reconcile_entry(one: Behaviour, suite: Mapping[str, Status], iteration: int) -> tuple[Behaviour, str]:

@@ -45,6 +45,12 @@ class _Subject(NamedTuple):
     def place(self) -> tuple[str, str]:
         return self.section, self.entry
 
+    @property
+    def headings(self) -> tuple[_Subject, ...]:
+        """Those of the section and of the entry that the line belongs to."""
+        section = self._replace(entry="", name="##")
+        return (section, self._replace(name="###")) if self.entry else (section,)
+
 
 class _StateLine(NamedTuple):
     subject: _Subject
@@ -111,9 +117,7 @@ class _Side:
 
     def has_left(self, subject: _Subject) -> bool:
         """Whether this side removed the section or the entry, with its heading."""
-        section = subject._replace(entry="", name="##")
-        entry = subject._replace(name="###")
-        return section not in self.headings or bool(subject.entry and entry not in self.headings)
+        return not self.headings.issuperset(subject.headings)
 
 
 class _Merge:
@@ -168,7 +172,8 @@ class _Merge:
     def _gap(self, number: int) -> Iterator[str]:
         theirs = self.theirs.added.get(number, [])
         ours = self._admit_lines(self.ours.added.get(number, []))
-        if ours and theirs and self._same_replaced(number):
+        replaced = (set(side.replaced.get(number, ())) for side in (self.theirs, self.ours))
+        if ours and theirs and set.intersection(*replaced):
             for one in ours:
                 if one.words:
                     self._note(theirs[0], one)
@@ -178,10 +183,6 @@ class _Merge:
         for one in sorted((*theirs, *ours), key=lambda one: one.subject.place != before):
             yield one.text
 
-    def _same_replaced(self, number: int) -> bool:
-        theirs, ours = self.theirs.replaced[number], self.ours.replaced[number]
-        return bool(range(max(theirs.start, ours.start), min(theirs.stop, ours.stop)))
-
     def _admit_lines(self, ours: Sequence[_StateLine]) -> list[_StateLine]:
         """Leaves out lines that a person wrote too, and lines of what a person removed."""
         found = []
@@ -190,18 +191,12 @@ class _Merge:
             if one.words and twin is not None:
                 if twin.words != one.words:
                     self._note(twin, one)
-            elif self._belongs_to_deleted(one.subject):
+            elif self.known.intersection(one.subject.headings) - self.theirs.headings:
                 if one.words:
                     self._note(None, one)
             else:
                 found.append(one)
         return found if any(one.words for one in found) else []
-
-    def _belongs_to_deleted(self, subject: _Subject) -> bool:
-        section, entry = subject._replace(entry="", name="##"), subject._replace(name="###")
-        if section in self.known and section not in self.theirs.headings:
-            return True
-        return bool(subject.entry) and entry in self.known and entry not in self.theirs.headings
 
     def _note(self, theirs: _StateLine | None, ours: _StateLine) -> None:
         said = f"`{_short(theirs)}` is a person's and stays" if theirs else "a person took this out"

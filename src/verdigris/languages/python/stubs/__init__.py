@@ -6,43 +6,60 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import field, replace, value
+from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.python.same_code import foreign_encoding
 from verdigris.languages.python.stubs.forms import (
     Function,
+    aliases,
+    are_equal,
     class_header_fault,
     describe,
     field_fault,
     function_fault,
     is_constant,
     is_docstring,
-    is_successor,
     is_type_checking,
-    judge_growth,
     last_name,
     makes_type,
     read_exports,
+    signature_fault,
+    type_params,
 )
-from verdigris.languages.python.stubs.origins import MARK, Origins, PythonStubMarks
-from verdigris.languages.python.syntax import first_line, parse
+from verdigris.languages.python.stubs.origins import Origins, read_marks
+from verdigris.languages.python.syntax import first_line, lines_of, parse
+from verdigris.languages.stub_rules import (
+    StubContext,
+    check_names,
+    compare_items,
+    find_unmarked,
+    member_context,
+    report_fault,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+_HIDES = "`import *` hides which names it imports"
+
+
 @value
-class _Scope:
-    marks: PythonStubMarks
-    taken: frozenset[str]
-    """Names that existing code binds or uses."""
-    modules: frozenset[str] = frozenset()
-    """Top-level modules that existing code imports: an import of another part of one takes no new name."""
-    existing: bool = True
-    """True if there is existing code that a new special method could change."""
-    imports_only: bool = False
-    origins: Origins = field(default_factory=Origins)
-    added: set[str] = field(default_factory=set)
+class Statement:
+    node: ast.stmt
+    names: tuple[str, ...]
+    form: str
+    line: int
+    last: int
+    is_broken: bool = False
+
+    @property
+    def marked_to(self) -> int:
+        return self.last
+
+    @property
+    def label(self) -> str:
+        return describe(self.node)
 
 
 def only_stubs(before: str | None, after: str) -> StubFinding | None:
@@ -61,157 +78,169 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
     except SyntaxError as error:
         return StubFinding(error.lineno or 1, "the file as it was does not parse, so nothing can be compared")
     try:
-        marks = PythonStubMarks.of(after.removeprefix("\ufeff"), new, new=not old.body)
+        marks = read_marks(after.removeprefix("\ufeff"), new, new=not old.body)
     except SyntaxError as error:
         return StubFinding(1, error.msg)
-    scope = _Scope(
-        marks,
-        _names_bound_in(old) | _used_builtins(old),
-        _modules(old),
-        existing=bool(old.body),
-        origins=Origins.of(new),
-    )
-    return next(_compare_bodies(old.body, new.body, scope), None)
+    used = {node.id for node in ast.walk(old) if isinstance(node, ast.Name) and hasattr(builtins, node.id)}
+    seen = StubContext(marks, _names_bound_in(old) | used, existing=bool(old.body))
+    rules = _PythonRules(Origins.of(new), _modules(old))
+    return next(compare_items(rules, rules.items(old.body), rules.items(new.body), seen), None)
 
 
-def _compare_bodies(old: Sequence[ast.stmt], new: Sequence[ast.stmt], scope: _Scope) -> Iterator[StubFinding]:
-    # Docstrings may change in every phase, so a rewritten file may leave out an old one.
-    rest = [(node, ast.dump(node)) for node in old if not _is_filler(node) and not is_docstring(node)]
-    for node in new:
-        at = _counterpart(rest, node)
-        if at is None:
-            yield from _judge_addition(node, scope)
-            continue
-        if at > 0:
-            yield StubFinding(first_line(node), f"{describe(rest[0][0])} was changed, removed or moved")
-        yield from _judge_growth(rest[at][0], node, scope)
-        rest = rest[at + 1 :]
-    if rest:
-        line = new[-1].end_lineno if new else 1
-        yield StubFinding(line or 1, f"{describe(rest[0][0])} was changed, removed or moved")
+class _PythonRules:
+    def __init__(self, origins: Origins, modules: frozenset[str] = frozenset()) -> None:
+        self.origins = origins
+        self.modules = modules
+        """Modules that existing code imports: an import of another part of one takes no new name."""
 
+    def items(self, body: Sequence[ast.stmt]) -> list[Statement]:
+        """The statements that do something: docstrings may change in every phase."""
+        return [
+            Statement(node, self._names(node), ast.dump(node), *lines_of(node))
+            for node in body
+            if not _is_filler(node) and not is_docstring(node)
+        ]
 
-def _counterpart(rest: list[tuple[ast.stmt, str]], node: ast.stmt) -> int | None:
-    same = ast.dump(node)
-    exact = next((at for at, (_, dump) in enumerate(rest) if dump == same), None)
-    return (
-        exact
-        if exact is not None
-        else next((at for at, (old, _) in enumerate(rest) if is_successor(old, node)), None)
-    )
-
-
-def _judge_growth(old: ast.stmt, new: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
-    if ast.dump(old) == ast.dump(new):
-        return
-    match old, new:
-        case ast.ClassDef(), ast.ClassDef():
-            inner = _Scope(scope.marks, _names_bound_in(*old.body), origins=scope.origins)
-            for found in _compare_bodies(old.body, new.body, inner):
-                yield StubFinding(found.line, f"in `{new.name}`: {found.why}")
-        case ast.If(), ast.If():
-            yield from _compare_bodies(old.body, new.body, replace(scope, imports_only=True))
-        case _:
-            fault, names = judge_growth(old, new, marked=scope.marks.on(new))
-            if fault is not None:
-                yield StubFinding(first_line(new), fault)
-            yield from _check_names(new, names, scope)
-
-
-def _judge_addition(node: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
-    fault = _fault(node, scope)
-    if fault is not None:
-        yield StubFinding(first_line(node), fault)
-        return
-    if is_type_checking(node) and isinstance(node, ast.If):
-        yield from _compare_bodies((), node.body, replace(scope, imports_only=True))
-    elif isinstance(node, ast.ClassDef):
-        yield from _judge_class(node, scope.origins)
-    yield from _check_names(node, _declared_names(node, scope), scope)
-
-
-def _fault(node: ast.stmt, scope: _Scope) -> str | None:
-    """Why a new statement by itself is no stub; None if it is one."""
-    if scope.imports_only and not isinstance(node, ast.Import | ast.ImportFrom):
-        return "only imports may be added under TYPE_CHECKING"
-    match node:
-        case ast.Import():
-            return None
-        case ast.ImportFrom(names=names):
-            return "`import *` hides which names it imports" if names[0].name == "*" else None
-        case _ if is_docstring(node) or _is_filler(node) or read_exports(node) is not None:
-            return None
-        case ast.If(orelse=[]) if is_type_checking(node):
-            return None
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return _why_unmarked(node, scope) or _with_name(node, function_fault(node, scope.origins))
-        case ast.ClassDef():
-            return _why_unmarked(node, scope) or _with_name(node, class_header_fault(node, scope.origins))
-        case ast.AnnAssign():
-            return _why_unmarked(node, scope) or field_fault(node, scope.origins)
-        case _ if makes_type(node, scope.origins):
-            return _why_unmarked(node, scope)
-        case ast.Assign(targets=[ast.Name()], value=value) if _is_member_value(value, scope.origins):
-            return _why_unmarked(node, scope)
-        case _:
-            return f"the statement {describe(node)} does work"
-
-
-def _why_unmarked(node: ast.stmt, scope: _Scope) -> str | None:
-    return None if scope.marks.on(node) else f"{describe(node)} is not marked {MARK}"
-
-
-def _with_name(node: ast.stmt, fault: str | None) -> str | None:
-    return None if fault is None else f"{describe(node)}: {fault}"
-
-
-def _judge_class(node: ast.ClassDef, origins: Origins) -> Iterator[StubFinding]:
-    for member in node.body:
-        match member:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                fault = function_fault(member, origins)
-            case ast.ClassDef():
-                fault = class_header_fault(member, origins)
-                yield from _judge_class(member, origins)
-            case ast.AnnAssign():
-                fault = field_fault(member, origins)
-            case ast.Assign(targets=[ast.Name()], value=value):
-                fault = None if _is_member_value(value, origins) else "the value is not a constant"
-            case _:
-                fault = None if is_docstring(member) or _is_filler(member) else "the statement does work"
-        if fault is not None:
-            yield StubFinding(first_line(member), f"in `{node.name}`: {fault}")
-
-
-def _is_member_value(value: ast.expr, origins: Origins) -> bool:
-    return is_constant(value) or (
-        isinstance(value, ast.Call) and origins.origin(value.func) == "enum.auto" and not value.args
-    )
-
-
-def _check_names(node: ast.stmt, names: Sequence[str], scope: _Scope) -> Iterator[StubFinding]:
-    """Checks that no new name replaces one that existing code uses."""
-    decorators = node.decorator_list if isinstance(node, Function) else []
-    if any(last_name(decorator) in {"setter", "getter", "deleter"} for decorator in decorators):
-        names = ()
-    for name in names:
-        if name in scope.taken or name in scope.added:
-            yield StubFinding(first_line(node), f"`{name}` exists already, and would be replaced")
-        special = name.startswith("__") and name.endswith("__")
-        if scope.existing and special and isinstance(node, Function | ast.Assign | ast.AnnAssign):
-            yield StubFinding(first_line(node), f"`{name}` would change how existing code behaves")
-    if not any(last_name(decorator) == "overload" for decorator in decorators):
-        scope.added.update(names)
-
-
-def _declared_names(node: ast.stmt, scope: _Scope) -> tuple[str, ...]:
-    match node:
-        case ast.If():
+    def _names(self, node: ast.stmt) -> tuple[str, ...]:
+        """The names that a statement takes. Overloads share one, and so do the parts of a property."""
+        if is_type_checking(node) or {"overload", "setter", "getter", "deleter"} & _decorators(node):
             return ()
-        case ast.Import():
-            return tuple(_names_bound_in(node) - (_modules(node) & scope.modules))
-        case _:
-            return tuple(_names_bound_in(node))
+        bound = _names_bound_in(node)
+        return tuple(bound - (_modules(node) & self.modules) if isinstance(node, ast.Import) else bound)
+
+    def is_successor(self, old: Statement, new: Statement) -> bool:
+        match old.node, new.node:
+            case (
+                (ast.FunctionDef() | ast.AsyncFunctionDef() as was),
+                (ast.FunctionDef() | ast.AsyncFunctionDef() as now),
+            ):
+                same = type(was) is type(now) and was.name == now.name
+                return same and are_equal(was.decorator_list, now.decorator_list)
+            case ((ast.ClassDef() as was), (ast.ClassDef() as now)):
+                heads = ((n.bases, n.keywords, n.decorator_list, type_params(n)) for n in (was, now))
+                return was.name == now.name and all(map(are_equal, *heads))
+            case ((ast.Import() as was), (ast.Import() as now)):
+                return aliases(was) <= aliases(now)
+            case ((ast.ImportFrom() as was), (ast.ImportFrom() as now)):
+                return (was.module, was.level) == (now.module, now.level)
+            case ((ast.If() as was), (ast.If() as now)):
+                return is_type_checking(was) and is_type_checking(now) and are_equal(was.orelse, now.orelse)
+            case was, now:
+                return read_exports(was) is not None and read_exports(now) is not None
+
+    def judge_growth(self, old: Statement, new: Statement, seen: StubContext) -> Iterator[StubFinding]:
+        fault: str | None = None
+        match old.node, new.node:
+            case ast.ClassDef(body=before), ast.ClassDef(body=after):
+                inner = _names_bound_in(*before)
+                scope = member_context(seen, new, taken=inner, existing=True, covered=False)
+                rules = _PythonRules(self.origins)
+                for one in compare_items(rules, rules.items(before), rules.items(after), scope):
+                    yield StubFinding(one.line, f"in {new.label}: {one.why}")
+            case ast.If(body=before), ast.If(body=after):
+                yield from self._judge_imports(before, after, seen)
+            case (
+                (ast.FunctionDef() | ast.AsyncFunctionDef() as was),
+                (ast.FunctionDef() | ast.AsyncFunctionDef() as now),
+            ):
+                fault = signature_fault(was, now, marked=seen.is_marked(new))
+            case ((ast.Import() | ast.ImportFrom() as was), (ast.Import() | ast.ImportFrom() as now)):
+                gone = sorted(name for name, _ in aliases(was) - aliases(now))
+                added = [asname or name for name, asname in sorted(aliases(now) - aliases(was), key=str)]
+                fault = f"`{gone[0]}` is no longer imported" if gone else None
+                fault = _HIDES if "*" in added else fault
+                yield from check_names(new.line, added, seen)
+            case was, now:
+                lost = sorted((read_exports(was) or frozenset()) - (read_exports(now) or frozenset()))
+                fault = f"`{lost[0]}` is gone from `__all__`" if lost else None
+        if fault is not None:
+            yield StubFinding(new.line, fault)
+
+    def judge_addition(self, item: Statement, seen: StubContext) -> Iterator[StubFinding]:
+        match item.node:
+            case ast.ImportFrom(names=[ast.alias(name="*")]):
+                yield StubFinding(item.line, _HIDES)
+            case ast.Import() | ast.ImportFrom():
+                pass
+            case ast.If(orelse=[], body=body) as node if is_type_checking(node):
+                yield from self._judge_imports((), body, seen)
+            case node if read_exports(node) is not None:
+                pass
+            case node if self._may_declare(node):
+                yield from find_unmarked(item, seen)
+                yield from report_fault(item, self._fault(node))
+                yield from self._judge_members(node)
+            case _:
+                yield StubFinding(item.line, f"the statement {item.label} does work")
+        yield from _find_taken(item, seen)
+
+    def _judge_imports(
+        self, before: Sequence[ast.stmt], after: Sequence[ast.stmt], seen: StubContext
+    ) -> Iterator[StubFinding]:
+        earlier = {ast.dump(node) for node in before}
+        for node in after:
+            if not isinstance(node, ast.Import | ast.ImportFrom) and ast.dump(node) not in earlier:
+                yield StubFinding(first_line(node), "only imports may be added under TYPE_CHECKING")
+        yield from compare_items(self, self.items(before), self.items(after), seen)
+
+    def _may_declare(self, node: ast.stmt) -> bool:
+        match node:
+            case ast.Assign(targets=[ast.Name()], value=value) if self._is_member_value(value):
+                return True
+            case _:
+                declares = isinstance(node, Function | ast.ClassDef | ast.AnnAssign)
+                return declares or makes_type(node, self.origins)
+
+    def _fault(self, node: ast.stmt) -> str | None:
+        """Why a declaration by itself is no stub; None if it is one."""
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return function_fault(node, self.origins)
+            case ast.ClassDef():
+                return class_header_fault(node, self.origins)
+            case ast.AnnAssign():
+                return field_fault(node, self.origins)
+            case _:
+                return None
+
+    def _judge_members(self, node: ast.stmt) -> Iterator[StubFinding]:
+        """Judges what stands in a new class; its own mark covers it."""
+        for member in node.body if isinstance(node, ast.ClassDef) else ():
+            match member:
+                case ast.Assign(targets=[ast.Name()], value=value):
+                    fault = None if self._is_member_value(value) else "the value is not a constant"
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.AnnAssign():
+                    fault = self._fault(member)
+                case _:
+                    fault = None if is_docstring(member) or _is_filler(member) else "the statement does work"
+            if fault is not None:
+                yield StubFinding(first_line(member), f"in {describe(node)}: {fault}")
+            yield from self._judge_members(member)
+
+    def _is_member_value(self, value: ast.expr) -> bool:
+        return is_constant(value) or (
+            isinstance(value, ast.Call) and self.origins.origin(value.func) == "enum.auto" and not value.args
+        )
+
+
+def _find_taken(item: Statement, seen: StubContext) -> Iterator[StubFinding]:
+    """Finds an overload of what exists, and special methods."""
+    node = item.node
+    if (
+        isinstance(node, Function)
+        and "overload" in _decorators(node)
+        and node.name in seen.taken | seen.added
+    ):
+        yield StubFinding(item.line, f"`{node.name}` exists already, and would be replaced")
+    if seen.existing and isinstance(node, Function | ast.Assign | ast.AnnAssign):
+        for name in item.names:
+            if name.startswith("__") and name.endswith("__"):
+                yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
+
+
+def _decorators(node: ast.stmt) -> frozenset[str]:
+    decorators = node.decorator_list if isinstance(node, Function) else []
+    return frozenset(map(last_name, decorators))
 
 
 def _names_bound_in(*nodes: ast.AST) -> frozenset[str]:
@@ -235,12 +264,6 @@ def bound_names(node: ast.AST) -> Iterator[str]:
 def _modules(tree: ast.AST) -> frozenset[str]:
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import))
     return frozenset(a.name.partition(".")[0] for node in imports for a in node.names if a.asname is None)
-
-
-def _used_builtins(tree: ast.Module) -> frozenset[str]:
-    return frozenset(
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and hasattr(builtins, node.id)
-    )
 
 
 def _is_filler(node: ast.stmt) -> bool:

@@ -6,16 +6,16 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import value
 from verdigris.languages.python.stubs import bound_names
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.stubs.origins import MARK
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from verdigris.languages.stubs import Parameter, Signature, Wanted
+    from verdigris.languages.stubs import Signature, Wanted
 
 
 _RAISE = f'raise NotImplementedError("{MARK}")'
@@ -60,16 +60,13 @@ def _write_class(wanted: Wanted, body: str) -> Iterator[str]:
             yield over + _write_function(member.name, member.signature, first, body, "    ")
 
 
-def _write_function(name: str, found: Signature, first: str, body: str, indent: str = "") -> str:
+def _write_function(name: str, signature: Signature, first: str, body: str, indent: str = "") -> str:
     words = [first] if first else []
-    words += [_spell_parameter(one) for one in found.parameters if one.name not in {"self", "cls"}]
-    words += ["*args"] * found.spread + ["**options"] * found.options
-    start = "async def" if found.awaited else "def"
+    parameters = (one for one in signature.parameters if one.name not in {"self", "cls"})
+    words += [f"{one.name}=None" if one.optional else one.name for one in parameters]
+    words += ["*args"] * signature.spread + ["**options"] * signature.options
+    start = "async def" if signature.awaited else "def"
     return f"{indent}{start} {name}({', '.join(words)}):\n{indent}    {body}\n"
-
-
-def _spell_parameter(one: Parameter) -> str:
-    return f"{one.name}=None" if one.optional else one.name
 
 
 def read_declarations(text: str) -> frozenset[str] | None:
@@ -117,8 +114,10 @@ def _missing_members(node: ast.ClassDef, wanted: Wanted) -> list[str]:
         return []
     held = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     held |= {inner.name for inner in node.body if isinstance(inner, ast.FunctionDef | ast.ClassDef)}
-    asked = (one.name for one in wanted.members if one.of_type and one.kind == "value" and one.name.isupper())
-    return [name for name in dict.fromkeys(asked) if name not in held]
+    constants = (
+        one.name for one in wanted.members if one.of_type and one.kind == "value" and one.name.isupper()
+    )
+    return [name for name in dict.fromkeys(constants) if name not in held]
 
 
 def _write_constant(node: ast.ClassDef, name: str, number: int) -> str:
@@ -133,9 +132,9 @@ def stub_of_edit(before: bytes, after: bytes) -> str:
         old, new = (parse(data.decode("utf-8", "surrogateescape")) for data in (before, after))
     except SyntaxError:
         return ""
-    known = {getattr(node, "name", "") for node in old.body}
+    old_names = {getattr(node, "name", "") for node in old.body}
     for node in new.body:
-        if isinstance(node, ast.FunctionDef) and node.name not in known and not node.decorator_list:
+        if isinstance(node, ast.FunctionDef) and node.name not in old_names and not node.decorator_list:
             returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
             return f"def {node.name}({ast.unparse(node.args)}){returns}: {_RAISE}"
     return ""
@@ -143,8 +142,8 @@ def stub_of_edit(before: bytes, after: bytes) -> str:
 
 def declare_missing(before: str, other: str) -> str:
     """Adds stubs to `before` for the top-level names that only `other` binds. May raise SyntaxError."""
-    known = {name for node in parse(before).body for name in _bound_at_load(node)}
-    added = list(_stubs_of_statements(parse(other).body, known))
+    bound = {name for node in parse(before).body for name in _bound_at_load(node)}
+    added = list(_stubs_of_statements(parse(other).body, bound))
     if not added:
         return before
     text = "\n\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in added)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.languages.python.stubs.origins import MARK
+from verdigris.core.languages import STUB_MARK as MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -216,7 +216,9 @@ def _is_exception(node: ast.expr | None) -> bool:
             return False
 
 
-_WIDTH = 40
+def first_line_of(node: ast.stmt, width: int = 60) -> str:
+    text = ast.unparse(node).splitlines()[0]
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def describe(node: ast.stmt) -> str:
@@ -226,56 +228,17 @@ def describe(node: ast.stmt) -> str:
         case ast.AnnAssign(target=ast.Name(id=name)):
             return f"`{name}`"
         case _:
-            line = ast.unparse(node).splitlines()[0]
-            return f"`{line if len(line) <= _WIDTH else line[: _WIDTH - 1] + '…'}`"
+            return f"`{first_line_of(node, 40)}`"
 
 
-def is_successor(old: ast.stmt, new: ast.stmt) -> bool:
-    """Whether a new statement is the old one in a changed form, to be compared in detail."""
-    match old, new:
-        case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
-            return (
-                type(old) is type(new)
-                and old.name == new.name
-                and _are_equal(old.decorator_list, new.decorator_list)
-            )
-        case ast.ClassDef(), ast.ClassDef():
-            headers = ((n.bases, n.keywords, n.decorator_list, _type_params(n)) for n in (old, new))
-            return old.name == new.name and all(map(_are_equal, *headers))
-        case ast.Import(), ast.Import():
-            return _aliases(old) <= _aliases(new)
-        case ast.ImportFrom(), ast.ImportFrom():
-            return (old.module, old.level) == (new.module, new.level)
-        case ast.If(), ast.If():
-            return is_type_checking(old) and is_type_checking(new) and _are_equal(old.orelse, new.orelse)
-        case _:
-            return read_exports(old) is not None and read_exports(new) is not None
-
-
-def judge_growth(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | None, tuple[str, ...]]:
-    """Why a changed form is more than a stub (None if it is not), and the names that it adds to the scope."""
-    match old, new:
-        case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
-            return _signature_fault(old, new, marked=marked), ()
-        case ast.Import() | ast.ImportFrom(), ast.Import() | ast.ImportFrom():
-            gone = sorted(name for name, _ in _aliases(old) - _aliases(new))
-            added = tuple(asname or name for name, asname in sorted(_aliases(new) - _aliases(old), key=str))
-            if "*" in added:
-                return "`import *` hides which names it imports", ()
-            return (f"`{gone[0]}` is no longer imported" if gone else None), added
-        case _:
-            lost = sorted((read_exports(old) or frozenset()) - (read_exports(new) or frozenset()))
-            return (f"`{lost[0]}` is gone from `__all__`" if lost else None), ()
-
-
-def _signature_fault(old: Function, new: Function, *, marked: bool) -> str | None:
+def signature_fault(old: Function, new: Function, *, marked: bool) -> str | None:
     name = f"`{new.name}`"
-    if not _are_equal(old.body, new.body):
+    if not are_equal(old.body, new.body):
         return f"the body of {name} was changed; existing code stays as it is until a red test is claimed"
     if not marked:
         return f"the signature of {name} was changed, and it is not marked {MARK}"
-    more = _more_parameters(old.args, new.args) if _are_equal(_type_params(old), _type_params(new)) else None
-    same_result = _are_equal([old.returns], [new.returns]) or (old.returns is None and is_plain(new.returns))
+    more = _more_parameters(old.args, new.args) if are_equal(type_params(old), type_params(new)) else None
+    same_result = are_equal([old.returns], [new.returns]) or (old.returns is None and is_plain(new.returns))
     if more is None or not same_result:
         return f"the parameters of {name} may only be added to, at the end"
     used = {node.id for statement in new.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
@@ -290,35 +253,35 @@ def _signature_fault(old: Function, new: Function, *, marked: bool) -> str | Non
 def _more_parameters(old: ast.arguments, new: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]] | None:
     """The added parameters with their defaults; None if the old parameters are not all there, unchanged."""
     count = len(old.args)
-    kept = _are_equal(old.posonlyargs, new.posonlyargs) and _are_equal(old.args, new.args[:count])
+    kept = are_equal(old.posonlyargs, new.posonlyargs) and are_equal(old.args, new.args[:count])
     extra = new.args[count:]
-    if not kept or not _are_equal([old.vararg, old.kwarg], [new.vararg, new.kwarg]) or (extra and old.vararg):
+    if not kept or not are_equal([old.vararg, old.kwarg], [new.vararg, new.kwarg]) or (extra and old.vararg):
         return None
-    if not _are_equal(old.defaults, new.defaults[: len(old.defaults)]):
+    if not are_equal(old.defaults, new.defaults[: len(old.defaults)]):
         return None
     defaults = new.defaults[len(old.defaults) :]
     if len(defaults) != len(extra):
         return None
-    known = {
+    before = {
         ast.dump(parameter): default
         for parameter, default in zip(old.kwonlyargs, old.kw_defaults, strict=True)
     }
     named = list(zip(new.kwonlyargs, new.kw_defaults, strict=True))
-    unchanged = [(p, d) for p, d in named if ast.dump(p) in known and _are_equal([known[ast.dump(p)]], [d])]
-    if len(unchanged) != len(known):
+    unchanged = [(p, d) for p, d in named if ast.dump(p) in before and are_equal([before[ast.dump(p)]], [d])]
+    if len(unchanged) != len(before):
         return None
     return [*zip(extra, defaults, strict=True), *(pair for pair in named if pair not in unchanged)]
 
 
-def _type_params(node: ast.stmt) -> list[ast.AST]:
+def type_params(node: ast.stmt) -> list[ast.AST]:
     return getattr(node, "type_params", [])
 
 
-def _aliases(node: ast.Import | ast.ImportFrom) -> frozenset[tuple[str, str | None]]:
+def aliases(node: ast.Import | ast.ImportFrom) -> frozenset[tuple[str, str | None]]:
     return frozenset((alias.name, alias.asname) for alias in node.names)
 
 
-def _are_equal(old: Iterable[ast.AST | None], new: Iterable[ast.AST | None]) -> bool:
+def are_equal(old: Iterable[ast.AST | None], new: Iterable[ast.AST | None]) -> bool:
     def dumps(nodes: Iterable[ast.AST | None]) -> list[str | None]:
         return [None if node is None else ast.dump(node) for node in nodes]
 

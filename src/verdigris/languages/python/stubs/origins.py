@@ -7,11 +7,11 @@ import builtins
 import sys
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import STUB_MARK
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import field, value
-from verdigris.languages.findings import Imported
 from verdigris.languages.python.modules import imported_names
 from verdigris.languages.python.syntax import first_line
+from verdigris.languages.stub_rules import StubMarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,24 +71,6 @@ class Origins:
         return bool(top) and (module in _HARMLESS or top not in sys.stdlib_module_names)
 
 
-def imports(tree: ast.AST) -> tuple[Imported, ...]:
-    """Every import in a text, also inside functions."""
-    return tuple(_imports(tree))
-
-
-def _imports(tree: ast.AST) -> Iterator[Imported]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=aliases):
-                yield from (Imported(node.lineno, alias.name) for alias in aliases)
-            case ast.ImportFrom(names=aliases):
-                yield from (Imported(node.lineno, _module(node), alias.name) for alias in aliases)
-
-
-def _module(node: ast.ImportFrom) -> str:
-    return "." * node.level + (node.module or "")
-
-
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yields statements, also those inside `if` and `try`, where a module may import."""
     for node in body:
@@ -101,65 +83,35 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield node
 
 
-MARK = STUB_MARK
-
 Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-@value
-class PythonStubMarks:
-    marked: frozenset[int]
-    """Lines whose comment contains the marker."""
-    standalone: frozenset[int]
-    """Lines with a comment and nothing else."""
-    whole: bool = False
-    """True if a marker at the top of a new module covers all of it."""
+def read_marks(text: str, tree: ast.Module, *, new: bool) -> StubMarks:
+    """The marks in comments, docstrings and raised messages; a SyntaxError where comments cannot be read."""
+    if MARK not in text:  # most texts: they are not taken apart, and the tool for it is not loaded
+        return StubMarks(frozenset(), frozenset())
+    import tokenize
 
-    @classmethod
-    def of(cls, text: str, tree: ast.Module, *, new: bool) -> PythonStubMarks:
-        """Raises a SyntaxError where comments that may hold a marker cannot be read."""
-        if MARK not in text:  # most texts: they are not taken apart, and the tool for it is not loaded
-            return cls(frozenset(), frozenset(), new and _marked_docstring(tree))
-        import tokenize
-
-        # `str.splitlines` also splits at form feeds and the like, where Python begins no new line.
-        lines = [line + "\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
-        tokens = tokenize.generate_tokens(iter(lines).__next__)
-        try:
-            comments = [token for token in tokens if token.type == tokenize.COMMENT]
-        except tokenize.TokenError as error:
-            raise SyntaxError(f"its comments cannot be read: {error.args[0]}") from None
-        marked = frozenset(token.start[0] for token in comments if MARK in token.string)
-        alone = frozenset(token.start[0] for token in comments if not token.line[: token.start[1]].strip())
-        first = first_line(tree.body[0]) if tree.body else len(lines) + 1
-        top = _marked_docstring(tree) or any(line < first for line in marked)
-        return cls(marked, alone, new and top)
-
-    def on(self, node: ast.stmt) -> bool:
-        """Whether a declaration has the marker: in or right above it, in a docstring or a raised message.
-
-        One marker covers a whole new class; each of its members is still checked.
-        """
-        if self.whole:
-            return True
-        start, last = first_line(node), node.end_lineno or node.lineno
-        above = start - 1
-        while above in self.standalone:
-            above -= 1
-        if any(above < line <= last for line in self.marked):
-            return True
-        return any(_marked_docstring(one) or _marked_raise(one) for one in ast.walk(node))
+    # `str.splitlines` also splits at form feeds and the like, where Python begins no new line.
+    lines = [line + "\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    tokens = tokenize.generate_tokens(iter(lines).__next__)
+    try:
+        comments = [token for token in tokens if token.type == tokenize.COMMENT]
+    except tokenize.TokenError as error:
+        raise SyntaxError(f"its comments cannot be read: {error.args[0]}") from None
+    marked = {token.start[0] for token in comments if MARK in token.string}
+    alone = frozenset(token.start[0] for token in comments if not token.line[: token.start[1]].strip())
+    first = first_line(tree.body[0]) if tree.body else len(lines) + 1
+    top = _has_marked_docstring(tree) or any(line < first for line in marked)
+    for node in ast.walk(tree):
+        if isinstance(node, Declaration) and _has_marked_docstring(node):
+            marked.add(node.body[0].lineno)
+        elif isinstance(node, ast.Raise):
+            constants = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
+            texts = (text for text in constants if isinstance(text, str))
+            marked |= {node.lineno} if any(MARK in text for text in texts) else set()
+    return StubMarks(frozenset(marked), alone, new and top)
 
 
-def _marked_docstring(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Module | Declaration):
-        return False
+def _has_marked_docstring(node: ast.Module | Declaration) -> bool:
     return MARK in (ast.get_docstring(node, clean=False) or "")
-
-
-def _marked_raise(node: ast.AST) -> bool:
-    """Whether a statement raises an error whose message contains the marker."""
-    if not isinstance(node, ast.Raise):
-        return False
-    parts = (part for part in ast.walk(node) if isinstance(part, ast.Constant))
-    return any(isinstance(part.value, str) and MARK in part.value for part in parts)

@@ -30,26 +30,26 @@ _INSTALLED = ("", ".py", ".pyi", ".so")
 def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
     places = _ModulePlaces(path, files)
     wanted = find_wanted(files.text(path), lambda module: places.find_file(module) is not None)
-    found = {
+    stubs = {
         s.path: s for at, names in by_file(wanted, places.file).items() for s in _stubs(at, names, files)
     }
-    packages = (Stub(at, "", "", new=True) for stub in found.values() for at in places.packages(stub.path))
-    return (*dict.fromkeys(packages), *found.values())
+    packages = (Stub(at, "", "", new=True) for stub in stubs.values() for at in places.packages(stub.path))
+    return (*dict.fromkeys(packages), *stubs.values())
 
 
 def _stubs(at: str, wanted: Sequence[Wanted], files: WorktreeFiles) -> Iterator[Stub]:
     before = files.text(at)
-    known = read_declarations(before)
-    if known is None:
+    declared = read_declarations(before)
+    if declared is None:
         return
     inside = posixpath.dirname(at) if at.endswith("/__init__.py") else None
     texts = [
         python_stub(one, raises=files.is_behaviour_red)
         for one in wanted
-        if one.name and one.name not in known and not _is_inner(inside, one.name, files)
+        if one.name and one.name not in declared and not _is_inner(inside, one.name, files)
     ]
     new = at not in files.paths
-    grown = add_members(before, [one for one in wanted if one.name in known])
+    grown = add_members(before, [one for one in wanted if one.name in declared])
     if texts or new or grown.added:
         text = "\n\n".join([*grown.added, *texts])
         yield Stub(at, text, extend_module(grown.text, texts) if texts else grown.text, new=new)
@@ -74,8 +74,10 @@ def path_files(test: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[
     stack = files.stack_of(test)
     home = "" if stack.root in {"", "."} else stack.root.rstrip("/")
     at = posixpath.join(home, "conftest.py")
-    found = stack.runner != "pytest" or bool(files.source) or at in files.paths or _top(test, files) == home
-    if found or all(stub.path.startswith(posixpath.join(home, "src/")) for stub in stubs):
+    is_on_path = (
+        stack.runner != "pytest" or bool(files.source) or at in files.paths or _top(test, files) == home
+    )
+    if is_on_path or all(stub.path.startswith(posixpath.join(home, "src/")) for stub in stubs):
         return ()
     if any("pythonpath" in files.text(posixpath.join(home, name)) for name in _SAID):
         return ()
@@ -111,9 +113,9 @@ class _ModulePlaces:
 
     def file(self, module: str) -> str | None:
         """The source file of a module, which need not exist; None if the module is not this project's."""
-        found = self.find_file(module)
-        if found is not None:
-            return found if self._files.is_source(found) else None
+        existing = self.find_file(module)
+        if existing is not None:
+            return existing if self._files.is_source(existing) else None
         top, *rest = module.split(".")
         if not self._is_own(top) and (top in sys.stdlib_module_names or self._is_installed(top)):
             return None
@@ -134,9 +136,9 @@ class _ModulePlaces:
         """The path of a new module inside the nearest existing package around it; None if there is none."""
         outer, _, inner = module.rpartition(".")
         while outer:
-            found = self.find_file(outer)
-            if found is not None and found.endswith("/__init__.py"):
-                return posixpath.join(posixpath.dirname(found), f"{inner.replace('.', '/')}.py")
+            existing = self.find_file(outer)
+            if existing is not None and existing.endswith("/__init__.py"):
+                return posixpath.join(posixpath.dirname(existing), f"{inner.replace('.', '/')}.py")
             folder = next(
                 (f for root in self._roots if self._has_folder(f := self._path_of_module(root, outer))), None
             )
@@ -156,7 +158,7 @@ class _ModulePlaces:
         """The `__init__.py` files that a new module needs in folders that do not exist yet."""
         folder = posixpath.dirname(path)
         while folder not in {"", self._src} and not any(
-            known.startswith(f"{folder}/") for known in self._files.paths
+            path.startswith(f"{folder}/") for path in self._files.paths
         ):
             at = f"{folder}/__init__.py"
             if at != path and self._files.is_source(at):

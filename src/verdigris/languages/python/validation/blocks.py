@@ -5,18 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.languages.findings import TestFault
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, first_line_of, last_name
 from verdigris.languages.python.tests import LEAVES, is_assert_call
 from verdigris.languages.python.tests.code import own_nodes
 from verdigris.languages.python.tests.reached import BROAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-
-_TEXTS = 60
 
 
 @value
@@ -44,7 +41,7 @@ def find_block_faults(path: str, function: Function) -> Iterator[TestFault]:
 def _check_block(body: Iterable[ast.stmt], at: BlockPlace) -> Iterator[TestFault]:
     dead = at.dead
     for node in body:
-        yield from _check_statement(node, BlockPlace(at.path, dead, at.swallowed, at.sure))
+        yield from _check_statement(node, replace(at, dead=dead))
         if isinstance(node, LEAVES):
             dead = dead or f"line {node.lineno} leaves before it"
 
@@ -75,15 +72,14 @@ def _check_statement(node: ast.stmt, at: BlockPlace) -> Iterator[TestFault]:
             never = [f"`{first_line_of(node)}` never holds" if truth_of(test) is False else "", ""]
             never[1] = f"`{first_line_of(node)}` always holds" if truth_of(test) is True else ""
             for block, dead in zip((body, orelse), never, strict=True):
-                yield from _check_block(block, BlockPlace(at.path, at.dead or dead, at.swallowed, sure=False))
+                yield from _check_block(block, replace(at, dead=at.dead or dead, sure=False))
         case ast.For(iter=ast.List(elts=[]) | ast.Tuple(elts=[]), body=body):
-            yield from _check_block(body, BlockPlace(at.path, at.dead or "it loops over an empty list"))
+            yield from _check_block(body, replace(at, dead=at.dead or "it loops over an empty list"))
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return
         case _:
             for part in ("body", "orelse"):
-                inner = BlockPlace(at.path, at.dead, at.swallowed, sure=False)
-                yield from _check_block(getattr(node, part, []), inner)
+                yield from _check_block(getattr(node, part, []), replace(at, sure=False))
 
 
 def _check_context(
@@ -102,7 +98,7 @@ def _check_context(
                     f"`{ast.unparse(call)}` takes any error, a missing name too: "
                     "name the error, or `match` its text",
                 )
-    yield from _check_block(body, BlockPlace(at.path, at.dead, swallowed, at.sure))
+    yield from _check_block(body, replace(at, swallowed=swallowed))
 
 
 def _broad_kind(call: ast.Call) -> str:
@@ -116,9 +112,9 @@ def _broad_kind(call: ast.Call) -> str:
 def _check_try(node: ast.Try, at: BlockPlace) -> Iterator[TestFault]:
     silent = next((handler for handler in node.handlers if _is_silent(handler)), None)
     caught = "" if silent is None else f"the `except` of line {silent.lineno}"
-    yield from _check_block(node.body, BlockPlace(at.path, at.dead, at.swallowed or caught, sure=False))
+    yield from _check_block(node.body, replace(at, swallowed=at.swallowed or caught, sure=False))
     for block in (*(handler.body for handler in node.handlers), node.orelse):
-        yield from _check_block(block, BlockPlace(at.path, at.dead, at.swallowed, sure=False))
+        yield from _check_block(block, replace(at, sure=False))
     yield from _check_block(node.finalbody, at)
 
 
@@ -146,8 +142,3 @@ def truth_of(test: ast.expr) -> bool | None:
             return False
         case _:
             return None
-
-
-def first_line_of(node: ast.stmt) -> str:
-    text = ast.unparse(node).splitlines()[0]
-    return text if len(text) <= _TEXTS else f"{text[: _TEXTS - 1]}…"

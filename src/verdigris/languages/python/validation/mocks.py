@@ -140,17 +140,17 @@ class _TestMocks:
         self.used = {name for name in names if name in self.called and self._is_project(name)}
 
     def faults(self) -> Iterator[TestFault]:
-        found = False
+        is_replaced = False
         for target, (path, line) in self.patched.items():
             if self._is_subject(target):
-                found = True
+                is_replaced = True
                 yield TestFault(
                     path,
                     line,
                     f"`{target}` is replaced here and called by the test, which asserts the replacement: "
                     "call the real one, and replace only what it uses",
                 )
-        if not found and self.used and all(self._is_patched(name) for name in self.used):
+        if not is_replaced and self.used and all(self._is_patched(name) for name in self.used):
             path, line = next(iter(self.patched.values()))
             yield TestFault(
                 path,
@@ -161,11 +161,9 @@ class _TestMocks:
     def _is_subject(self, target: str) -> bool:
         owner, _, name = target.rpartition(".")
         kind = owner.rpartition(".")[2]
-        method = kind[:1].isupper() and name in self.methods and self._knows(owner)
+        is_ours = owner in self.file.imports.values() or owner in self.called
+        method = kind[:1].isupper() and name in self.methods and is_ours
         return target in self.called or method or any(one.startswith(f"{target}.") for one in self.called)
-
-    def _knows(self, dotted: str) -> bool:
-        return dotted in self.file.imports.values() or dotted in self.called
 
     def _is_patched(self, dotted: str) -> bool:
         return any(dotted == target or dotted.startswith(f"{target}.") for target in self.patched)

@@ -65,16 +65,13 @@ def _is_empty(statement: Node) -> bool:
 
 
 def _return_form(function: Node, work: Node) -> Returned | None:
-    told = text_of_node(part(function, "return_type")).strip("'\" ")
-    if _UNCALLED.fullmatch(text_of_node(part(function, "name"))) or told.rpartition(".")[2] in _NOTHING:
+    annotation = text_of_node(part(function, "return_type")).strip("'\" ")
+    if _UNCALLED.fullmatch(text_of_node(part(function, "name"))) or annotation.rpartition(".")[2] in _NOTHING:
         return None
-    given = next((node for node in walk(part(function, "body") or work) if _gives(node)), None)
-    kind = _kind_of_literal(text_of_node(parts(given)[0])) if given is not None and not told else ""
-    return Returned(_kind(told) or _KINDS.get(kind, UNTOLD), "%s")
-
-
-def _gives(node: Node) -> bool:
-    return node.type == "return_statement" and bool(parts(node))
+    returns = (one for one in walk(part(function, "body") or work) if one.type == "return_statement")
+    given = next((one for one in returns if parts(one)), None)
+    kind = _kind_of_literal(text_of_node(parts(given)[0])) if given is not None and not annotation else ""
+    return Returned(_kind(annotation) or _KINDS.get(kind, UNTOLD), "%s")
 
 
 def _kind(annotation: str) -> str:

@@ -8,18 +8,29 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import TestFault
-from verdigris.languages.python.stubs.forms import Function, count_names, last_name, parametrized_names
+from verdigris.languages.grammar.validation import stub_bodies
+from verdigris.languages.protocol import Validation
+from verdigris.languages.python.stubs.forms import (
+    Function,
+    count_names,
+    first_line_of,
+    last_name,
+    parametrized_names,
+)
 from verdigris.languages.python.syntax import is_literal
 from verdigris.languages.python.tests.code import Files, own_nodes
 from verdigris.languages.python.tests.reached import reached_assertions
-from verdigris.languages.python.validation.blocks import find_block_faults, first_line_of, truth_of
+from verdigris.languages.python.validation.blocks import find_block_faults, truth_of
+from verdigris.languages.python.validation.mocks import find_mocked_subjects
+from verdigris.languages.python.validation.stub_answers import FORMS
 from verdigris.languages.python.weakening.facts import facts
 from verdigris.languages.python.weakening.strength import conjuncts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+    from random import Random
 
-    from verdigris.languages.findings import TestText
+    from verdigris.languages.findings import StubBody, TestText
     from verdigris.languages.python.tests.reached import AssertionPlace
 
 _REFLEXIVE = ast.Eq | ast.Is | ast.LtE | ast.GtE
@@ -40,32 +51,48 @@ def _find_test(test: TestText) -> _FoundTest | None:
     place = None if code is None else files.function(code, test.name)
     if code is None or place is None:
         return None
-    there, known = place
-    return _FoundTest(there.path, there.functions[known], tuple(reached_assertions(files, code, test.name)))
+    there, name = place
+    return _FoundTest(there.path, there.functions[name], tuple(reached_assertions(files, code, test.name)))
 
 
-def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
-    """Finds such assertions; None if the test is not in the text."""
-    seen = _find_test(test)
-    if seen is None:
-        return None
-    found = {(one.path, one.line): one for one in find_block_faults(seen.path, seen.function)}
-    forms = _forms(test)
-    for at in seen.assertions:
-        path, line = at.code.path, at.node.lineno
-        if why := _fault_of(at, forms.get((path, line), ())):
-            found.setdefault((path, line), TestFault(path, line, why))
-    return tuple(sorted(found.values(), key=lambda one: (one.path != test.path, one.line)))
+class PythonValidation(Validation):
+    def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
+        reading = _find_test(test)
+        if reading is None:
+            return None
+        faults = {(one.path, one.line): one for one in find_block_faults(reading.path, reading.function)}
+        forms = _forms(test)
+        for at in reading.assertions:
+            path, line = at.code.path, at.node.lineno
+            if why := _fault_of(at, forms.get((path, line), ())):
+                faults.setdefault((path, line), TestFault(path, line, why))
+        return tuple(sorted(faults.values(), key=lambda one: (one.path != test.path, one.line)))
 
+    def asserts(self, test: TestText) -> bool:
+        """True also if the test is not found, or calls a parameter, which may assert for it."""
+        reading = _find_test(test)
+        if reading is None or reading.assertions:
+            return True
+        args = reading.function.args
+        given = {argument.arg for argument in (*args.posonlyargs, *args.args)}
+        calls = (node.func for node in ast.walk(reading.function) if isinstance(node, ast.Call))
+        return any(_root_name(called) in given for called in calls)
 
-def asserts_something(test: TestText) -> bool:
-    """Whether a test asserts; also True if it is not found, or calls a parameter, which may assert for it."""
-    seen = _find_test(test)
-    if seen is None or seen.assertions:
-        return True
-    given = {argument.arg for argument in (*seen.function.args.posonlyargs, *seen.function.args.args)}
-    calls = (node.func for node in ast.walk(seen.function) if isinstance(node, ast.Call))
-    return any(_root_name(called) in given for called in calls)
+    def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
+        return find_mocked_subjects(test, sources)
+
+    def expected_literals(self, test: TestText) -> tuple[str, ...]:
+        literals: dict[str, None] = {}
+        for form in (one for forms in _forms(test).values() for one in forms):
+            for part in ast.walk(form):
+                sides = [part.left, *part.comparators] if isinstance(part, ast.Compare) else []
+                literals |= dict.fromkeys(ast.unparse(side) for side in sides if is_literal(side))
+        return tuple(literals)
+
+    def stub_bodies(
+        self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
+    ) -> tuple[StubBody, ...]:
+        return stub_bodies(FORMS, path, before or b"", after, literals, dice)
 
 
 def _root_name(node: ast.expr) -> str:
@@ -76,8 +103,8 @@ def _root_name(node: ast.expr) -> str:
 
 def assertion_lines(test: TestText) -> tuple[tuple[str, int], ...]:
     """Path and line of the assertions in the test's own function, not in the functions that it calls."""
-    seen = _find_test(test)
-    own = () if seen is None else [at for at in seen.assertions if at.function is seen.function]
+    reading = _find_test(test)
+    own = () if reading is None else [at for at in reading.assertions if at.function is reading.function]
     return tuple((at.code.path, at.node.lineno) for at in own)
 
 
@@ -85,20 +112,10 @@ def _forms(test: TestText) -> dict[tuple[str, int], list[ast.expr]]:
     """Maps the place of each assertion to its forms in all cases of the test, with values for names."""
     files = Files(test.texts)
     code = files.code(test.path)
-    found: dict[tuple[str, int], list[ast.expr]] = {}
+    forms: dict[tuple[str, int], list[ast.expr]] = {}
     for fact in facts(files, code, test.name) if code is not None and test.name in code.functions else ():
-        found.setdefault((fact.path, fact.line), []).append(fact.form)
-    return found
-
-
-def expected_literals(test: TestText) -> tuple[str, ...]:
-    """The literals that the assertions of a test compare with, as Python writes them."""
-    found: dict[str, None] = {}
-    for form in (one for forms in _forms(test).values() for one in forms):
-        for part in ast.walk(form):
-            sides = [part.left, *part.comparators] if isinstance(part, ast.Compare) else []
-            found |= dict.fromkeys(ast.unparse(side) for side in sides if is_literal(side))
-    return tuple(found)
+        forms.setdefault((fact.path, fact.line), []).append(fact.form)
+    return forms
 
 
 def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
@@ -195,14 +212,14 @@ def _is_one_call(call: ast.expr, name: ast.expr, function: Function) -> bool:
 
 def _assignments_of(name: ast.expr, function: Function) -> list[str]:
     """The texts of all values that a name is assigned in the test."""
-    found = []
+    texts = []
     for node in own_nodes(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=bound)], value=ast.expr() as given) if bound == last_name(
                 name
             ):
-                found.append(ast.unparse(given))
-    return found if isinstance(name, ast.Name) else []
+                texts.append(ast.unparse(given))
+    return texts if isinstance(name, ast.Name) else []
 
 
 def _is_alias(one: ast.expr, two: ast.expr, function: Function) -> bool:
@@ -224,30 +241,30 @@ def _is_settled(form: ast.expr) -> bool:
 
 
 def _names(forms: Iterable[ast.expr]) -> set[str]:
-    found = {part.id for form in forms for part in ast.walk(form) if isinstance(part, ast.Name)}
-    return {name for name in found if not hasattr(builtins, name)}
+    names = {part.id for form in forms for part in ast.walk(form) if isinstance(part, ast.Name)}
+    return {name for name in names if not hasattr(builtins, name)}
 
 
 def _reassigned_names(function: Function) -> set[str]:
     """Names whose value may have changed by the time of the assertion."""
-    found = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)} - _parameter_names(
+    changed = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)} - _parameter_names(
         function
     )
     for node in ast.walk(function):
         match node:
             case ast.Nonlocal(names=names) | ast.Global(names=names):
-                found |= set(names)
+                changed |= set(names)
             case ast.Assign(targets=[ast.Name(id=name)], value=given) if isinstance(given, _DISPLAYS):
-                found |= {name} if count_names(function, name, ast.Load) > 1 else set()
+                changed |= {name} if count_names(function, name, ast.Load) > 1 else set()
             case ast.Name(id=name, ctx=ast.Store()) if count_names(function, name, ast.Store) > 1:
-                found.add(name)
-    return found
+                changed.add(name)
+    return changed
 
 
 def _parameter_names(function: Function) -> set[str]:
-    found: set[str] = set()
+    parameters: set[str] = set()
     for decorator in function.decorator_list:
         match decorator:
             case ast.Call(func=func, args=[names, *_]) if last_name(func) == "parametrize":
-                found |= set(parametrized_names(names))
-    return found
+                parameters |= set(parametrized_names(names))
+    return parameters

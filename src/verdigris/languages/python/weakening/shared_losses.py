@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.value import value
 from verdigris.languages.python.modules import dotted_name
-from verdigris.languages.python.renames import read_renaming
-from verdigris.languages.python.syntax import nodes_in, parse_or_none
+from verdigris.languages.python.renames import Renaming, read_renaming
+from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import failing_condition, fails
 from verdigris.languages.python.tests.shared_oracle import OracleFiles
 from verdigris.languages.python.weakening import weakenings
@@ -19,7 +19,6 @@ from verdigris.languages.tracing import SharedLosses
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.languages.python.renames import Renaming
     from verdigris.languages.python.tests.code import Code, Place
     from verdigris.languages.tracing import SharedOracle
 
@@ -41,23 +40,16 @@ def judge_shared(
     shared = tuple(shared)
     old, new = OracleFiles({}, before), OracleFiles({}, after)
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
-    renaming = read_renaming(_trees(before), _trees(after))
-    for oracle in shared:
-        if oracle.kind == "expectation":
-            was, now = (_read_table(files, oracle) for files in (old, new))
-            if change := _changed_value(was, now, renaming):
-                harmless = (
-                    _is_stub(was, before) or _only_grew(was, now) or (_is_empty(was) and _is_empty(now))
-                )
-                where = f"{oracle.path}:{oracle.line}: {oracle.name}"
-                (noted if harmless else blocking).append(
-                    f"{where} {change}; {oracle.test} expects what it holds"
-                )
+    expectations = [oracle for oracle in shared if oracle.kind == "expectation"]
+    renaming = read_renaming(before, after) if expectations else Renaming()
+    for oracle in expectations:
+        was, now = (_read_table(files, oracle) for files in (old, new))
+        if change := _changed_value(was, now, renaming):
+            harmless = _is_stub(was, before) or _only_grew(was, now) or (_is_empty(was) and _is_empty(now))
+            where = f"{oracle.path}:{oracle.line}: {oracle.name}"
+            told = f"{where} {change}; {oracle.test} expects what it holds"
+            (noted if harmless else blocking).append(told)
     return SharedLosses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
-
-
-def _trees(texts: Mapping[str, str]) -> dict[str, ast.Module]:
-    return {path: tree for path, text in texts.items() if (tree := parse_or_none(text)) is not None}
 
 
 def _lost_assertions(

@@ -25,29 +25,46 @@ INSTALLED = tuple(
 )
 
 
+class OwnFiles:
+    """The files below a folder, as given and with links resolved, except installed packages.
+
+    Nobody edits those. Comparing text is cheap for hundreds of other modules.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.roots = tuple({name.rstrip("/") + "/" for name in (root, os.path.realpath(root))})
+
+    def has(self, path: str) -> bool:
+        return path.startswith(self.roots) and not path.startswith(INSTALLED)
+
+    def relative(self, path: str) -> str:
+        """The path from the folder; empty for a file outside it."""
+        return next((path[len(root) :] for root in self.roots if path.startswith(root)), "")
+
+
 def distrust(root: str, *, fresh: bool = False) -> None:
-    """Ignores doubtful caches of files below `root`, except for installed packages: nobody edits those."""
-    below = _spellings(root)
+    """Ignores doubtful caches of the files below `root`."""
+    own = OwnFiles(root)
     external: Any = importlib.import_module("importlib._bootstrap_external")
     original = external.cache_from_source
 
     def cache_from_source(path: str, *args: Any, **kwargs: Any) -> str:
         cached = str(original(path, *args, **kwargs))
-        if _is_edited_by_hand(path, below) and (fresh or _is_doubtful(path, cached)):
+        if own.has(path) and (fresh or _is_doubtful(path, cached)):
             raise NotImplementedError  # the import system reads this as "there is no cache"
         return cached
 
     external.cache_from_source = cache_from_source
     if fresh:
         sys.dont_write_bytecode = True
-        _refuse_sourceless(external.SourcelessFileLoader, below)
+        _refuse_sourceless(external.SourcelessFileLoader, own)
 
 
-def _refuse_sourceless(loader: Any, below: tuple[str, ...]) -> None:
+def _refuse_sourceless(loader: Any, own: OwnFiles) -> None:
     original = loader.get_code
 
     def get_code(self: Any, name: str) -> Any:
-        if _is_edited_by_hand(self.path, below):
+        if own.has(self.path):
             raise ImportError(f"{self.path} is bytecode without its source: no verdict runs that", name=name)
         return original(self, name)
 
@@ -60,13 +77,13 @@ def distrust_rewritten(root: str, rewrite: Any, *, fresh: bool = False) -> None:
     A verdict reads nothing of it. An installed plugin that would have to be rewritten is loaded as it is:
     rewriting takes longer than many suites, and only improves the messages of the plugin's own assertions.
     """
-    below = _spellings(root)
+    own = OwnFiles(root)
     original = getattr(rewrite, "_read_pyc", None)
     if original is None:
         return
 
     def read(source: Any, pyc: Any, *args: Any, **kwargs: Any) -> Any:
-        if fresh or (_is_edited_by_hand(str(source), below) and _is_doubtful(str(source), str(pyc))):
+        if fresh or (own.has(str(source)) and _is_doubtful(str(source), str(pyc))):
             return None
         return original(source, pyc, *args, **kwargs)
 
@@ -93,15 +110,6 @@ def _is_rewritten(source: str, rewrite: Any) -> bool:
     file = Path(source)
     cached: Path = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
     return cached.exists()
-
-
-def _spellings(root: str) -> tuple[str, ...]:
-    """The root as given and with links resolved. Comparing text is cheap for hundreds of other modules."""
-    return tuple({name.rstrip("/") + "/" for name in (root, os.path.realpath(root))})
-
-
-def _is_edited_by_hand(path: str, below: tuple[str, ...]) -> bool:
-    return path.startswith(below) and not path.startswith(INSTALLED)
 
 
 def _is_doubtful(source: str, cached: str) -> bool:

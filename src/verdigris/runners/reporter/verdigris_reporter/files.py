@@ -11,7 +11,7 @@ import sys
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
-from .code_loading import INSTALLED  # noqa: TID252 - the package has another name when injected
+from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - the package has another name when injected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ class OpenedFiles:
     """Listens and reports. `send` is the channel's: it writes at once, so nobody can take a report back."""
 
     def __init__(self, worktree: str, send: Callable[..., None]) -> None:
-        self._roots = tuple({name.rstrip("/") + "/" for name in (worktree, os.path.realpath(worktree))})
+        self._inside = OwnFiles(worktree)
         own = (os.path.dirname(_HERE), os.environ.get("HOME", ""), os.environ.get("TMPDIR", ""))  # noqa: PTH120
         self._own = tuple(f"{folder}/" for folder in own if folder)
         self._send = send
@@ -80,7 +80,7 @@ class OpenedFiles:
         if isinstance(name, int) or (flags or 0) & _FOLDER:
             return
         path = _absolute(name)
-        if not self._is_inside(path):
+        if not self._inside.has(path):
             self._report_below(path)
         elif (flags or 0) & _WRITES or set(mode or "r") & set("wax+"):
             self._report("wrote", path, "")
@@ -94,16 +94,16 @@ class OpenedFiles:
         caller = _file_of(frame)
         if not path and len(_MAKERS) < _MOST:
             _MAKERS.setdefault(name, set()).add((caller, frame.f_lineno))
-        if self._is_inside(caller):
+        if self._inside.has(caller):
             self._report("made", caller, self._asker()[1])
-        elif path and not self._is_inside(path):
+        elif path and not self._inside.has(path):
             self._report_below(path)
         elif path:
-            self._report("executed", _existing_path(path, self._roots), self._asker()[0])
+            self._report("executed", _existing_path(path, self._inside.roots), self._asker()[0])
 
     def _on_rename(self, args: Any) -> None:
         path = _absolute(args[1])
-        if self._is_inside(path):
+        if self._inside.has(path):
             self._report("wrote", path, "")
 
     def _on_library(self, args: Any) -> None:
@@ -114,14 +114,14 @@ class OpenedFiles:
         if not args[0]:
             return
         path = _absolute(args[0])
-        if self._is_inside(path):
+        if self._inside.has(path):
             self._report("executed", path, self._asker()[0])
         else:
             self._report_below(path)
 
     def _on_code_made(self, _args: Any) -> None:
         caller = _file_of(sys._getframe(2))  # noqa: SLF001 - same
-        if self._is_inside(caller):
+        if self._inside.has(caller):
             self._report("made", caller, self._asker()[1])
 
     def _on_pickle_lookup(self, args: Any) -> None:
@@ -137,7 +137,7 @@ class OpenedFiles:
         frame: Any = sys._getframe(2)  # noqa: SLF001 - same
         while frame is not None:
             path = _file_of(frame)
-            if self._is_inside(path):
+            if self._inside.has(path):
                 relative = self._relative(path)
                 return relative, f"{relative}:{frame.f_lineno}"
             frame = frame.f_back
@@ -157,16 +157,12 @@ class OpenedFiles:
                 self._told.add(("", _source_of(path)))
             self._send("below", paths=[path])
 
-    def _is_inside(self, path: str) -> bool:
-        return path.startswith(self._roots) and not path.startswith(INSTALLED)
-
     def _is_below(self, path: str) -> bool:
         """Whether a file is code outside the project; our own files and those the run made do not count."""
-        return path.endswith(_CODE) and not self._is_inside(path) and not path.startswith(self._own)
+        return path.endswith(_CODE) and not self._inside.has(path) and not path.startswith(self._own)
 
     def _relative(self, path: str) -> str:
-        path = os.path.normpath(path)
-        return next((path[len(root) :] for root in self._roots if path.startswith(root)), "")
+        return self._inside.relative(os.path.normpath(path))
 
 
 def maker_of(name: str) -> tuple[str, int] | None:

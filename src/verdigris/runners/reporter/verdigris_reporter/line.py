@@ -48,7 +48,7 @@ class MessageLine:
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.pending:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not select.select([self.connection], [], [], left)[0] or not self._read():
+            if not select.select([self.connection], [], [], left)[0] or not self.read_more():
                 return None
         return self.take_pending()
 
@@ -66,8 +66,8 @@ class MessageLine:
             raise Broken from None
         return message, beside
 
-    def _read(self) -> bool:
-        """Reads what has arrived. Returns False at the end."""
+    def read_more(self) -> bool:
+        """Reads what has arrived, and waits if nothing has. Returns False at the end."""
         space = _socket.CMSG_SPACE(MOST * _NUMBER)
         try:
             data, ancillary, _, _ = self.connection.recvmsg(1 << 16, space)
@@ -90,10 +90,6 @@ class MessageLine:
     def pending(self) -> bool:
         """Whether a message has been read that nobody has taken yet."""
         return b"\n" in self._rest
-
-    def read_more(self) -> bool:
-        """Reads what has arrived, and waits if nothing has. Returns False at the end."""
-        return self._read()
 
     def hang_up(self) -> None:
         """Shuts the connection down, also for other processes that hold this end."""

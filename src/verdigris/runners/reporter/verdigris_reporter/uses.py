@@ -13,7 +13,7 @@ import sys
 from functools import _lru_cache_wrapper
 from typing import TYPE_CHECKING, Any
 
-from .code_loading import INSTALLED  # noqa: TID252 - the package has another name when injected
+from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - the package has another name when injected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -50,7 +50,7 @@ class Uses:
     """The recorder. It must `start` before code of the project is loaded."""
 
     def __init__(self, worktree: str) -> None:
-        self._roots = tuple({name.rstrip("/") + "/" for name in (worktree, os.path.realpath(worktree))})
+        self._own = OwnFiles(worktree)
         self._places: list[tuple[str, int]] = []
         self._known: dict[Any, int] = {}
         self._alive: list[Any] = []
@@ -191,16 +191,11 @@ class Uses:
 
     def _on_list(self, name: Any) -> None:
         path = _absolute("." if name is None else name) if not isinstance(name, int) else ""
-        if self._is_own(path + "/") and not _is_for_loading(sys._getframe(2)):  # noqa: SLF001 - same
+        if self._own.has(path + "/") and not _is_for_loading(sys._getframe(2)):  # noqa: SLF001 - same
             self._listed.add(self._relative(path + "/") or ".")
 
-    def _is_own(self, path: str) -> bool:
-        return path.startswith(self._roots) and not path.startswith(INSTALLED)
-
     def _relative(self, path: str) -> str:
-        if not self._is_own(path):
-            return ""
-        return next(path[len(root) :] for root in self._roots if path.startswith(root))
+        return self._own.relative(path) if self._own.has(path) else ""
 
 
 RECORDER: Uses | None = None
