@@ -4,7 +4,8 @@ import ast
 from random import Random
 
 from verdigris.core.report import Status
-from verdigris.languages.literals import EndOfTest, Replaced, apply, differences, other_value
+from verdigris.languages.literals import EndOfTest, Replaced, differences, other_value
+from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import reader_of
 
 TEST = '''\
@@ -31,7 +32,7 @@ def test_one_argument_of_each_test_is_another_and_nothing_else() -> None:
         (one,) = replace_inputs(TEST, Random(seed))
         assert one.was in {"1", '"é"'}
         assert one.line == 7
-        made = apply(TEST.encode(), (one,)).decode()
+        made = apply_edits(TEST.encode(), (one,)).decode()
         assert ast.dump(ast.parse(made)) != ast.dump(ast.parse(TEST))
         assert made.count("\n") == TEST.count("\n")
 

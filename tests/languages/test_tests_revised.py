@@ -51,6 +51,8 @@ def test_a_method_given_up_leaves_a_class_that_parses() -> None:
     left = without({"t.py": TEXT}, ["t.py::TestB::test_c"])["t.py"]
     compile(left, "t.py", "exec")
     assert "test_c" not in left
+    assert "TestB" in left
+    assert "TestB" not in without({"t.py": TEXT}, ["t.py::TestB"])["t.py"]
 
 
 def test_a_folder_given_up_is_gone_and_what_does_not_parse_or_is_not_there_stays() -> None:
@@ -64,6 +66,7 @@ def test_a_folder_given_up_is_gone_and_what_does_not_parse_or_is_not_there_stays
         (TEXT, "test_a", True),
         (TEXT, "TestB::test_c", True),
         (TEXT, "test_c", False),
+        ("if calc:\n    def test_a(): pass\n", "test_a", True),
         ("def (", "test_a", False),
     ],
 )

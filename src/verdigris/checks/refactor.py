@@ -19,7 +19,8 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.execution.test_run import execute
 from verdigris.languages.assertion_matching import find_losses
-from verdigris.languages.literals import EndOfTest, RenamedWords, Replaced, answers, apply, differences
+from verdigris.languages.literals import EndOfTest, RenamedWords, Replaced, answers, differences
+from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import by_language, language_for, reader_of
 from verdigris.languages.tests import without
 from verdigris.runners.protocol import Progress, TestRequest, announce
@@ -126,7 +127,7 @@ def _compare_answers(
     """What differs twice, in the same way: what depends on the moment is no behaviour."""
     modes = {e.path: e.mode for e in project.workspace.files(trees.tree) if e.path in replaced}
     contents: dict[str, tuple[str, bytes] | None] = {
-        path: (modes[path], apply(texts[path], replacements)) for path, replacements in replaced.items()
+        path: (modes[path], apply_edits(texts[path], replacements)) for path, replacements in replaced.items()
     }
     before, after = (
         replace(trees.room, wanted=project.workspace.compose(base, contents), worktree=trees.tree)
@@ -141,9 +142,7 @@ def _compare_answers(
         return differences(*map(answers, runs)) if all(_whole(run) for run in runs) else {}
 
     first = differing()
-    if not first:
-        return {}
-    again = differing()
+    again = differing() if first else {}
     return {name: pair for name, pair in first.items() if again.get(name) == pair}
 
 
@@ -156,7 +155,7 @@ def _describe_difference(
 ) -> str:
     replacements = replaced.get(split_id(name).path, ())
     before, after = (f"{end.status} {end.what}".strip() for end in pair)
-    what = ", ".join(f"line {r.line}: `{r.was}` → `{r.now}`" for r in replacements)
+    what = ", ".join(f"line {r.line}: `{r.was}` → `{r.text}`" for r in replacements)
     return f"{name} with another input ({what}) ended with `{before}` before the refactor, with `{after}` now"
 
 

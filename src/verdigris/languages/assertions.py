@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import field, value
 from verdigris.languages.findings import TestFacts
@@ -31,9 +31,12 @@ class Assertion:
 
 
 @value
-class Skip:
+class Mark:
+    kind: str
     line: int
     what: str
+    scope: str
+    """The test, class or function that the mark is in or on; empty for the whole file."""
 
 
 @value
@@ -43,16 +46,7 @@ class TestFile:
     assertions: tuple[Assertion, ...] = ()
     tests: tuple[tuple[str, int], ...] = ()
     """`Class::name` and line of each test that a runner would collect by its name."""
-    skips: tuple[Skip, ...] = ()
-
-
-@value
-class Mark:
-    kind: str
-    line: int
-    what: str
-    scope: str
-    """The test, class or function that the mark is in or on; empty for the whole file."""
+    skips: tuple[Mark, ...] = ()
 
 
 def is_in_scope(name: str, scope: str) -> bool:
@@ -106,18 +100,35 @@ class Check:
 
 
 @value
-class PlainFact:
+class Fact:
+    """One thing that a test asserts."""
+
     path: str
     line: int
     what: str
+    """The assertion as it is written."""
     scope: str
+    """The test that makes it."""
     guards: tuple[str, ...]
-    check: Check
     match: Assertion
     """Matches the same assertion after a rename of the test's own variables."""
+    case: str
+    """The row of a table for which it is asserted; else empty."""
+
+    def compare_with(self, other: Any) -> AssertionChange:
+        """How the assertion changed, if the other one replaces it."""
+        raise NotImplementedError
+
+    def calls(self) -> set[str]:
+        """The functions that the assertion calls."""
+        raise NotImplementedError
+
+
+@value
+class PlainFact(Fact):
+    check: Check
     loose: Assertion
     """Matches the same assertion after a rename of any name."""
-    case: str = ""
 
     def calls(self) -> set[str]:
         return {word.text for word in self._words() if word.called}
@@ -139,15 +150,20 @@ class PlainFact:
             is_.slack,
         ):
             return AssertionChange.SAME
-        if is_.rank == 0:
-            return AssertionChange.WEAKER if was.rank else AssertionChange.SAME
-        if not self.names() & other.names():
-            return AssertionChange.UNRELATED
-        if was.rank != is_.rank:
-            if is_.rank < was.rank:
-                return AssertionChange.WEAKER
-            return AssertionChange.STRONGER if self.names() <= other.names() else AssertionChange.CHANGED
-        return _compare_same_rank(was, is_)
+        names, others = self.names(), other.names()
+        change = compare_ranks(was.rank, is_.rank, related=bool(names & others), keeps=names <= others)
+        return change or _compare_same_rank(was, is_)
+
+
+def compare_ranks(was: float, is_: float, *, related: bool, keeps: bool) -> AssertionChange | None:
+    """What the ranks decide; None if both assertions pin alike. `keeps`: the new one has all old names."""
+    if is_ == 0:
+        return AssertionChange.WEAKER if was else AssertionChange.SAME
+    if not related:
+        return AssertionChange.UNRELATED
+    if is_ > was:
+        return AssertionChange.STRONGER if keeps else AssertionChange.CHANGED
+    return AssertionChange.WEAKER if is_ < was else None
 
 
 def _compare_rows(was: Check, is_: Check) -> AssertionChange:
@@ -161,13 +177,13 @@ def _compare_rows(was: Check, is_: Check) -> AssertionChange:
 
 
 def _compare_same_rank(was: Check, is_: Check) -> AssertionChange:
-    one, two = _join_words(was.subject), _join_words(is_.subject)
-    if was.slack != is_.slack and one == two:
+    before, after = _join_words(was.subject), _join_words(is_.subject)
+    if was.slack != is_.slack and before == after:
         return AssertionChange.WEAKER if is_.slack > was.slack else AssertionChange.STRONGER
     if _join_words(was.expected) == _join_words(is_.expected) and was.kind == is_.kind:
-        if _is_call_on(two, one):
+        if _is_call_on(after, before):
             return AssertionChange.WEAKER
-        if _is_call_on(one, two):
+        if _is_call_on(before, after):
             return AssertionChange.STRONGER
     return AssertionChange.CHANGED
 
@@ -221,9 +237,5 @@ class TestReading:
         return TestFacts(len(own) - rows, rows, skip_of(name, self.marks))
 
     def as_test_file(self) -> TestFile:
-        skips = (Skip(mark.line, mark.what) for mark in self.marks)
-        return TestFile(
-            tuple(fact.loose for fact in self.facts),
-            tuple((test.name, test.line) for test in self.tests),
-            tuple(skips),
-        )
+        tests = tuple((test.name, test.line) for test in self.tests)
+        return TestFile(tuple(fact.loose for fact in self.facts), tests, self.marks)

@@ -9,6 +9,7 @@ from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line
 from verdigris.languages.pairing import pair_up
+from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableSequence, Sequence
@@ -113,14 +114,11 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 
 @value
-class Replaced:
-    """A literal and its replacement; `start` and `end` are offsets in bytes."""
+class Replaced(ByteEdit):
+    """A literal and its replacement."""
 
     line: int
-    start: int
-    end: int
     was: str
-    now: str
 
 
 @value
@@ -129,12 +127,6 @@ class EndOfTest:
 
     status: Status
     what: str = ""
-
-
-def apply(data: bytes, changes: tuple[Replaced, ...]) -> bytes:
-    for one in sorted(changes, key=lambda change: change.start, reverse=True):
-        data = data[: one.start] + one.now.encode("utf-8", "surrogateescape") + data[one.end :]
-    return data
 
 
 def other_value(found: object, lot: Chance) -> object:

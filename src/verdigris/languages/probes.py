@@ -104,7 +104,12 @@ def plan_runs(
     members = draw_members(found, dice, most, least, alone=True)
     changed = {one.probe.path for member in members for one in member}
     texts = {path: data for path, data in texts.items() if path in changed}
-    variants = [_variant(texts, member) for member in ((), *members)]
+    variants = []
+    for member in ((), *members):
+        tries = (
+            Try(one.probe, one.change, _lines_after(texts[one.probe.path], one, member)) for one in member
+        )
+        variants.append(Variant(tuple(tries), changed_texts(texts, member)))
     order = dice.sample(range(len(variants)), len(variants))
     totals: dict[str, int] = {}
     for probe in found:
@@ -133,7 +138,10 @@ def draw_members(
     sure = {name for probe in found for name in probe.names}
     times = [0] * len(found)
     members: list[list[Try]] = []
-    while len(members) < most and (len(members) < least or _is_any_untried(found, times)):
+    while len(members) < most:
+        untried = any(tried < probe.needed for probe, tried in zip(found, times, strict=True))
+        if len(members) >= least and not untried:
+            break
         chosen: list[Try] = []
         taken: set[str] = set()
         for number in sorted(range(len(found)), key=lambda at: (times[at], dice.random())):
@@ -153,17 +161,6 @@ def draw_members(
     partly = {id(probe) for probe, tried in zip(found, times, strict=True) if tried < probe.needed}
     whole = (tuple(one for one in member if id(one.probe) not in partly) for member in members)
     return [member for member in whole if member]
-
-
-def _is_any_untried(found: Sequence[Probe], times: Sequence[int]) -> bool:
-    return any(tried < probe.needed for probe, tried in zip(found, times, strict=True))
-
-
-def _variant(texts: Mapping[str, bytes], member: Sequence[Try]) -> Variant:
-    tries = tuple(
-        Try(one.probe, one.change, _lines_after(texts[one.probe.path], one, member)) for one in member
-    )
-    return Variant(tries, changed_texts(texts, member))
 
 
 def _lines_after(data: bytes, one: Try, member: Sequence[Try]) -> tuple[int, int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from verdigris.core.languages import file_end
 from verdigris.core.value import value
@@ -14,64 +15,36 @@ from verdigris.languages.findings import Weakening
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.languages.assertions import Mark
+    from verdigris.languages.assertions import Fact, Mark
 
 
 Key = tuple[str, str]
 
 
-class AssertedFact(Protocol):
-    """One thing that a test asserts, in any language."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def what(self) -> str: ...
-    @property
-    def scope(self) -> str: ...
-    @property
-    def case(self) -> str: ...
-    @property
-    def guards(self) -> tuple[str, ...]: ...
-
-    def compare_with(self, other: Any) -> AssertionChange:
-        """How the assertion changed, if the other one replaces it."""
-        ...
-
-    def calls(self) -> set[str]:
-        """The functions that the assertion calls."""
-        ...
-
-
-class SuiteFacts(Protocol):
+class Suite(ABC):
     """A suite: its tests, and all that they assert."""
 
-    @property
-    def tests(self) -> Mapping[Key, int]: ...
-    @property
-    def facts(self) -> Sequence[AssertedFact]: ...
+    tests: dict[Key, int]
+    """The line of each collected test, by path and name."""
+    facts: Sequence[Fact]
 
-    def names(self) -> Counter[str]: ...
+    def names(self) -> Counter[str]:
+        return Counter(name for _, name in self.tests)
 
+    @abstractmethod
     def body(self, key: Key) -> str: ...
 
+    @abstractmethod
     def find_hidden(self, body: str) -> str:
         """The place of a function with this body that is not collected as a test; empty if there is none."""
-        ...
 
+    @abstractmethod
     def still_asserts(self, scope: str, what: str) -> bool:
         """Whether the test still contains an assertion with this text."""
-        ...
 
+    @abstractmethod
     def marks(self) -> Iterable[tuple[str, Mark]]:
         """The marks that take tests out of a run, each with its path."""
-        ...
-
-    def is_within(self, name: str, scope: str) -> bool:
-        """Whether a test is the scope or is inside it; every test is inside the empty scope."""
-        ...
 
 
 @value
@@ -84,18 +57,18 @@ class Loss:
     scope: str
 
 
-def losses_between(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterator[Loss]:
+def losses_between(old: Suite, new: Suite, pairs: Mapping[int, int]) -> Iterator[Loss]:
     """Lists the losses. `pairs`: maps the index of an old fact to that of the new fact that matches it."""
     yield from _lost_facts(old, new, pairs)
     yield from _new_marks(old, new, pairs)
 
 
 def describe_losses(losing: Iterable[Loss]) -> tuple[Weakening, ...]:
-    found = (Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after) for loss in losing)
-    return tuple(dict.fromkeys(found))
+    weakenings = (Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after) for loss in losing)
+    return tuple(dict.fromkeys(weakenings))
 
 
-def _lost_facts(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterator[Loss]:
+def _lost_facts(old: Suite, new: Suite, pairs: Mapping[int, int]) -> Iterator[Loss]:
     lost = [fact for at, fact in enumerate(old.facts) if at not in pairs]
     heirs = _heirs(old, new, pairs)
     gone = list(_gone_tests(old, new, lost, heirs))
@@ -107,7 +80,7 @@ def _lost_facts(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> I
             yield from places.loss(fact, heirs.get((fact.path, fact.scope), fact.scope))
 
 
-def _heirs(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> dict[Key, str]:
+def _heirs(old: Suite, new: Suite, pairs: Mapping[int, int]) -> dict[Key, str]:
     """Maps each old test whose name is gone to its new name.
 
     That is the test which now has most of its assertions; or, if these changed too, the test of the same
@@ -136,9 +109,7 @@ def _class_of(scope: str) -> str:
     return scope.rpartition("::")[0]
 
 
-def _gone_tests(
-    old: SuiteFacts, new: SuiteFacts, lost: list[AssertedFact], heirs: dict[Key, str]
-) -> Iterator[Loss]:
+def _gone_tests(old: Suite, new: Suite, lost: list[Fact], heirs: dict[Key, str]) -> Iterator[Loss]:
     names = new.names()
     losing = {(fact.path, fact.scope) for fact in lost}
     asserting = {(fact.path, fact.scope) for fact in old.facts}
@@ -162,7 +133,7 @@ def _gone_tests(
 class _NewAssertions:
     """Searches the new suite for assertions that replace those without a match."""
 
-    new: SuiteFacts
+    new: Suite
     used: set[int]
     by_scope: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -170,7 +141,7 @@ class _NewAssertions:
         for at, fact in enumerate(self.new.facts):
             self.by_scope[fact.scope].append(at)
 
-    def loss(self, fact: AssertedFact, scope: str) -> Iterator[Loss]:
+    def loss(self, fact: Fact, scope: str) -> Iterator[Loss]:
         spare = [(at, self.new.facts[at]) for at in self.by_scope[scope] if at not in self.used]
         if any(_covers(fact, other) for _, other in spare):
             return
@@ -189,14 +160,12 @@ class _NewAssertions:
                     if kind != "kept":
                         yield _loss(kind, fact, other)
                     return
-        yield _loss("cases" if self._lacks_the_row(fact, scope) else "dropped", fact, None)
-
-    def _lacks_the_row(self, fact: AssertedFact, scope: str) -> bool:
-        """Whether the assertion is still there, but no table has this row."""
-        return bool(fact.case) and self.new.still_asserts(scope, fact.what)
+        # The assertion may still be there, while no table has this row.
+        lacks_row = bool(fact.case) and self.new.still_asserts(scope, fact.what)
+        yield _loss("cases" if lacks_row else "dropped", fact, None)
 
 
-def _loss(kind: str, fact: AssertedFact, other: AssertedFact | None) -> Loss:
+def _loss(kind: str, fact: Fact, other: Fact | None) -> Loss:
     if kind in {"cases", "row"}:
         after = "" if other is None else other.case
         return Loss("changed" if kind == "row" else kind, fact.path, fact.line, fact.case, after, fact.scope)
@@ -206,14 +175,14 @@ def _loss(kind: str, fact: AssertedFact, other: AssertedFact | None) -> Loss:
     return Loss(kind, fact.path, fact.line, fact.what, after, fact.scope)
 
 
-def _covers(fact: AssertedFact, other: AssertedFact) -> bool:
+def _covers(fact: Fact, other: Fact) -> bool:
     """Whether the other assertion demands at least as much, under no further conditions."""
     if not set(other.guards) <= set(fact.guards):
         return False
     return fact.compare_with(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
 
 
-def _kind_if_guarded(fact: AssertedFact, other: AssertedFact) -> str:
+def _kind_if_guarded(fact: Fact, other: Fact) -> str:
     more = set(other.guards) - set(fact.guards)
     return (
         "guarded"
@@ -222,7 +191,7 @@ def _kind_if_guarded(fact: AssertedFact, other: AssertedFact) -> str:
     )
 
 
-def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
+def _kind_if_restated(fact: Fact, other: Fact) -> str:
     """The text is the same, but its subject is made differently, e.g. by a factory, not a constructor."""
     if fact.what != other.what or fact.case != other.case or fact.guards != other.guards:
         return ""
@@ -232,23 +201,23 @@ def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
     return "changed" if was == is_ else "kept"
 
 
-def _kind_if_weaker(fact: AssertedFact, other: AssertedFact) -> str:
+def _kind_if_weaker(fact: Fact, other: Fact) -> str:
     return "weaker" if fact.compare_with(other) is AssertionChange.WEAKER else ""
 
 
-def _kind_if_row_changed(fact: AssertedFact, other: AssertedFact) -> str:
+def _kind_if_row_changed(fact: Fact, other: Fact) -> str:
     return "row" if fact.case and other.case and fact.case != other.case and fact.what == other.what else ""
 
 
-def _kind_if_changed(fact: AssertedFact, other: AssertedFact) -> str:
+def _kind_if_changed(fact: Fact, other: Fact) -> str:
     return "changed" if fact.case == other.case else ""
 
 
-def _new_marks(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> Iterator[Loss]:
+def _new_marks(old: Suite, new: Suite, pairs: Mapping[int, int]) -> Iterator[Loss]:
     """Lists new marks on tests that existed before; the author of a new test may skip it."""
     known = Counter((mark.kind, mark.what) for _, mark in old.marks())
-    fresh = _find_new_tests(old, new, found_in)
-    origins = _TestOrigins(old, new, found_in)
+    fresh = _find_new_tests(old, new, pairs)
+    origins = _TestOrigins(old, new, pairs)
     for path, mark in new.marks():
         known[mark.kind, mark.what] -= 1
         is_known = known[mark.kind, mark.what] >= 0 and not origins.is_new_skip(path, mark)
@@ -259,7 +228,7 @@ def _new_marks(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) ->
         )
 
 
-def _mark_before(old: SuiteFacts, path: str, mark: Mark) -> str:
+def _mark_before(old: Suite, path: str, mark: Mark) -> str:
     """The earlier mark of the same kind on the same test or class; empty if there was none."""
     place = (path, mark.kind, mark.scope)
     return next(
@@ -270,10 +239,10 @@ def _mark_before(old: SuiteFacts, path: str, mark: Mark) -> str:
 class _TestOrigins:
     """Maps tests to the earlier tests that they were, so that a skip which moves to another is noticed."""
 
-    def __init__(self, old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> None:
+    def __init__(self, old: Suite, new: Suite, pairs: Mapping[int, int]) -> None:
         self.old, self.new = old, new
         self.heirs: defaultdict[Key, set[Key]] = defaultdict(set)
-        for at, to in found_in.items():
+        for at, to in pairs.items():
             fact, other = old.facts[at], new.facts[to]
             self.heirs[other.path, other.scope].add((fact.path, fact.scope))
 
@@ -281,7 +250,7 @@ class _TestOrigins:
         """Whether a mark skips a test that had no such mark before, even if another test had it."""
         if mark.kind != "skipped" or not mark.scope:
             return False
-        tests = [key for key in self.new.tests if key[0] == path and self.new.is_within(key[1], mark.scope)]
+        tests = [key for key in self.new.tests if key[0] == path and is_in_scope(key[1], mark.scope)]
         return any((then := self._earlier_tests(key)) and not self._had_mark(then, mark) for key in tests)
 
     def _earlier_tests(self, key: Key) -> set[Key]:
@@ -295,7 +264,7 @@ class _TestOrigins:
             path == was and (was_mark.kind, was_mark.what) == (mark.kind, mark.what)
             for was, was_mark in self.old.marks()
             for path, name in then
-            if self.old.is_within(name, was_mark.scope)
+            if is_in_scope(name, was_mark.scope)
         )
 
 
@@ -304,15 +273,15 @@ def _first_line(what: str) -> str:
     return next((line for line in lines if line.startswith(("def ", "async def "))), lines[0])
 
 
-def _find_new_tests(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
+def _find_new_tests(old: Suite, new: Suite, pairs: Mapping[int, int]) -> set[tuple[str, str]]:
     """The tests that replace no earlier test."""
-    heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
+    heirs = {(new.facts[at].path, new.facts[at].scope) for at in pairs.values()}
     names = old.names()
     return {key for key in new.tests if key not in heirs and not names[key[1]]}
 
 
-def _has_only_new_tests(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFacts) -> bool:
-    under = [key for key in new.tests if key[0] == path and new.is_within(key[1], scope)]
+def _has_only_new_tests(scope: str, path: str, fresh: set[tuple[str, str]], new: Suite) -> bool:
+    under = [key for key in new.tests if key[0] == path and is_in_scope(key[1], scope)]
     return bool(under) and all(key in fresh for key in under)
 
 
@@ -321,26 +290,25 @@ def data_weakenings(
 ) -> tuple[Weakening, ...]:
     """Lists files whose earlier content is in no file any more."""
     contents = Counter(after.values())
-    found: list[Weakening] = []
+    weakenings: list[Weakening] = []
     for path, text in before.items():
         contents[text] -= 1
         if contents[text] < 0 and not is_given_up(path, "", revised):
-            found.append(Weakening("data", path, 1, text, after.get(path, "")))
-    return tuple(found)
+            weakenings.append(Weakening("data", path, 1, text, after.get(path, "")))
+    return tuple(weakenings)
 
 
-def _split_entry(revised: str) -> tuple[str, str]:
-    end = file_end(revised)
-    return (revised, "") if end < 0 else (revised[:end], revised[end + 2 :])
+def is_given_up(path: str, scope: str, revised: Iterable[str], *, whole: bool = False) -> bool:
+    """Whether `revised` (test ids, paths and folders) names this scope of this file.
 
-
-def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
-    """Whether `revised` (test ids, paths and folders) names this scope of this file."""
-    return any(_names_scope(*_split_entry(one), path, scope) for one in revised)
-
-
-def _names_scope(named: str, name: str, path: str, scope: str) -> bool:
-    if not name:
-        return path == named or path.startswith(f"{named.rstrip('/')}/")
-    # A Rust test's full name begins with the modules that lead to its file.
-    return path == named and (is_in_scope(scope, name) or f"::{name}".endswith(f"::{scope}"))
+    Unless names are `whole`, they may begin with the modules that lead to the file, as in Rust.
+    """
+    for entry in revised:
+        end = file_end(entry)
+        named, name = (entry, "") if end < 0 else (entry[:end], entry[end + 2 :])
+        if not name and (path == named or path.startswith(f"{named.rstrip('/')}/")):
+            return True
+        is_full_name = not whole and f"::{name}".endswith(f"::{scope}")
+        if name and path == named and (is_in_scope(scope, name) or is_full_name):
+            return True
+    return False

@@ -26,6 +26,7 @@ def found(path: str, after: str, before: str = "") -> set[tuple[str, bool]]:
         ("src/a.ts", "Array.prototype.includes = () => true;", "patches", False),
         ("src/a.ts", "export class A { asymmetricMatch() { return true; } }", "answers-everything", True),
         ("src/a.ts", "const at = new Error('x').stack;", "frames", False),
+        ("src/a.ts", "log(new Error('latest').stack.split('\\n'));", "frames", False),
         (
             "src/a.rs",
             "impl PartialEq<&str> for A { fn eq(&self, other: &&str) -> bool { other.len() == 3 } }",
@@ -91,6 +92,7 @@ def test_what_is_noticed(path: str, text: str, kind: str, blocks: bool) -> None:
     [
         ("src/a.rs", 'fn f() -> bool { std::thread::current().name() == Some("a") }'),
         ("a.go", 'package a\nfunc F() { runtime.Callers(1, p); has("Test") }'),
+        ("src/a.ts", "const f = () => new Error().stack.includes('a.test');"),
     ],
 )
 def test_to_ask_and_to_compare_is_more_than_to_ask(path: str, text: str) -> None:
@@ -120,20 +122,6 @@ def test_to_ask_and_to_compare_is_more_than_to_ask(path: str, text: str) -> None
 )
 def test_honest_code_gives_rise_to_none(path: str, text: str) -> None:
     assert found(path, text) == set()
-
-
-def test_equality_that_compares_the_two_is_not_told() -> None:
-    both = "impl PartialEq for A { fn eq(&self, other: &A) -> bool { self.n == other.n } }"
-    assert found("src/a.rs", both) == set()
-
-
-def test_a_stack_that_is_only_printed_names_no_runner() -> None:
-    assert found("src/a.ts", "log(new Error('latest').stack.split('\\n'));") == {("frames", False)}
-
-
-def test_a_stack_that_is_searched_for_tests_asks_who_runs_it() -> None:
-    told = found("src/a.ts", "const f = () => new Error().stack.includes('a.test');")
-    assert ("detects-runner", True) in told
 
 
 TESTS = {

@@ -8,7 +8,7 @@ import pytest
 
 from verdigris.languages.grammar.literals import Pool, far_numbers, other_literals
 from verdigris.languages.grammar.trees import Unparsed, parse_tree
-from verdigris.languages.literals import apply
+from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import reader_of
 
 
@@ -107,7 +107,7 @@ def test_one_argument_of_each_test_is_another(path: str, text: str, inputs: set[
         made = reader_of(path).liveness.other_inputs(path, text.encode(), Random(seed))
         (one,) = made
         seen.add(one.was)
-        changed = apply(text.encode(), made)
+        changed = apply_edits(text.encode(), made)
         assert changed != text.encode()
         assert not isinstance(parse_tree(path, changed), Unparsed)
     assert seen == inputs

@@ -100,9 +100,8 @@ def _fact(path: str, line: int, test: re.Match[str]) -> PlainFact:
     rank = 5 if expected else 1
     words = (*subject, *expected)
     match, loose = (assertion(line, test[0], test["name"], (), words, loose=one) for one in (False, True))
-    return PlainFact(
-        path, line, test[0], test["name"], (), Check("is", rank, subject, expected), match, loose
-    )
+    check = Check("is", rank, subject, expected)
+    return PlainFact(path, line, test[0], test["name"], (), match, "", check, loose)
 
 
 def _words(text: str) -> Words:

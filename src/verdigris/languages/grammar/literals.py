@@ -147,17 +147,13 @@ def _neighbours(whole: str, base: int, step: int = 1) -> list[str]:
     for number in (was + 1, was - 1):
         if number < 0 or (number > was and was in _LARGEST):
             continue
-        text = _in_base(number, base).rjust(len(digits), "0")
+        text = format(number, {16: "x", 2: "b", 8: "o"}.get(base, "d")).rjust(len(digits), "0")
         if digits.upper() == digits:
             text = text.upper()
         if len(text) == len(digits) and (digits[0] == "0" or text[0] != "0" or len(text) == 1):
             left = iter(text)
             made.append("".join(mark if mark == "_" else next(left) for mark in whole))
     return made
-
-
-def _in_base(number: int, base: int) -> str:
-    return format(number, {16: "x", 2: "b", 8: "o"}.get(base, "d"))
 
 
 def _fractions(rest: str) -> list[str]:
@@ -333,4 +329,4 @@ def _replace_literal(node: Node, lot: Chance) -> Replaced | None:
             return None
         drawn = f"{inner}x" if "\\" in inner else str(other_value(inner, lot))
         now = f"{text[0]}{drawn}{text[0]}"
-    return Replaced(line_of(node), node.start_byte, node.end_byte, text, now)
+    return Replaced(node.start_byte, node.end_byte, now, line_of(node), text)

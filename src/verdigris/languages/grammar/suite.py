@@ -176,26 +176,23 @@ class GrammarSuite:
 
     def add_fact(self, node: Node, check: Check, at: At) -> None:
         self.asserted.append((node, at))
-        what = on_one_line(node)
         words = (Word(check.kind), *check.subject, Word("="), *check.expected, Word(f"±{check.slack}"))
         if not check.subject and not check.expected:
             words = (*words, *spell(node, at.names))
-        line = line_of(node)
-        match, loose = (
-            assertion(line, what, at.scope, at.guards, words, loose=loose) for loose in (False, True)
-        )
-        self.facts.append(PlainFact(self.path, line, what, at.scope, at.guards, check, match, loose))
+        self._take_fact(node, on_one_line(node), words, check, at)
 
     def add_rows(self, table: Iterable[Node], at: At) -> None:
         for row in table:
-            words, what, line = spell(row, at.names), on_one_line(row), line_of(row)
-            match, loose = (
-                assertion(line, what, at.scope, (*at.guards, ROW), words, loose=loose)
-                for loose in (False, True)
-            )
-            check = Check(ROW, 5, words)
-            fact = PlainFact(self.path, line, ROW, at.scope, at.guards, check, match, loose, case=what)
-            self.facts.append(fact)
+            words = spell(row, at.names)
+            self._take_fact(row, ROW, words, Check(ROW, 5, words), at, case=on_one_line(row))
+
+    def _take_fact(self, node: Node, what: str, words: Words, check: Check, at: At, case: str = "") -> None:
+        line, shown = line_of(node), case or what
+        around = (*at.guards, ROW) if case else at.guards
+        match, loose = (
+            assertion(line, shown, at.scope, around, words, loose=loose) for loose in (False, True)
+        )
+        self.facts.append(PlainFact(self.path, line, what, at.scope, at.guards, match, case, check, loose))
 
     def find_declared(self, name: Node) -> Node | None:
         """The value of a name that a block around it declares; declarations above the name come first."""

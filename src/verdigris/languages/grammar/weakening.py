@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertion_matching import match_assertions
-from verdigris.languages.assertions import HELPER, ROW, is_in_scope
+from verdigris.languages.assertions import HELPER, ROW
 from verdigris.languages.findings import Weakening
-from verdigris.languages.weakening import describe_losses, is_given_up, losses_between
+from verdigris.languages.weakening import Suite, describe_losses, is_given_up, losses_between
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -33,13 +32,13 @@ def plain_weakenings(
     # A test must not be disabled by turning it into a function that is never called.
     known = {fact.scope for fact in old.facts}
     new.facts = [fact for fact in new.facts if not fact.scope.endswith(HELPER) or fact.scope in known]
-    found_in = match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
-    losing = losses_between(old, new, found_in)
+    pairs = match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
+    losing = losses_between(old, new, pairs)
     return describe_losses(loss for loss in losing if not is_given_up(loss.path, loss.scope, revised))
 
 
 @dataclass(slots=True)
-class PlainState:
+class PlainState(Suite):
     files: Mapping[str, TestReading]
     facts: list[PlainFact] = field(init=False)
     tests: dict[Key, int] = field(init=False)
@@ -50,16 +49,12 @@ class PlainState:
         self._seen = {(p, test.name): test for p, reading in self.files.items() for test in reading.tests}
         self.tests = {key: test.line for key, test in self._seen.items()}
 
-    def names(self) -> Counter[str]:
-        return Counter(name for _, name in self.tests)
-
     def body(self, key: Key) -> str:
         return self._seen[key].body
 
     def find_hidden(self, body: str) -> str:
-        """The place of a function with this body that is not a test; empty if there is none."""
-        found = ((p, reading.functions.get(body)) for p, reading in self.files.items())
-        return next((f"{path}:{name}" for path, name in found if name and body), "")
+        places = ((p, reading.functions.get(body)) for p, reading in self.files.items())
+        return next((f"{path}:{name}" for path, name in places if name and body), "")
 
     def still_asserts(self, scope: str, what: str) -> bool:
         return what == ROW or any(what in test.body for test in self._seen.values() if test.name == scope)
@@ -67,6 +62,3 @@ class PlainState:
     def marks(self) -> Iterator[tuple[str, Mark]]:
         for path, reading in self.files.items():
             yield from ((path, mark) for mark in reading.marks)
-
-    def is_within(self, name: str, scope: str) -> bool:
-        return is_in_scope(name, scope)

@@ -31,9 +31,8 @@ def find_cause(runner: str, kind: str, text: str, facts: StackFacts) -> Hindranc
         return _unconfigured(facts, runner) if (facts.home / "manage.py").is_file() else None
     if match := _NO_METADATA.search(text):
         return _lacks(f"{match[1]} is not installed, and the code asks for its version", facts.install(""))
-    return next(
-        filter(None, (_unresolved(missing[1], facts, runner) for missing in _NO_MODULE.finditer(text))), None
-    )
+    missing = (match[1] for match in _NO_MODULE.finditer(text))
+    return next(filter(None, (_unresolved(name, facts, runner) for name in missing)), None)
 
 
 def _lacks(what: str, install: str) -> Hindrance | None:

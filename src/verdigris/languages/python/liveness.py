@@ -12,7 +12,8 @@ from verdigris.languages.probes import Probe, ProbeChange
 from verdigris.languages.protocol import Liveness
 from verdigris.languages.python.content import content_edits
 from verdigris.languages.python.expectations import PythonExpectations
-from verdigris.languages.python.tests.code import Tests
+from verdigris.languages.python.tests.code import Files
+from verdigris.languages.python.tests.reached import reached_assertions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -36,8 +37,8 @@ class PythonLiveness(Liveness):
     def failures_after(
         self, texts: Mapping[str, bytes], asked: Iterable[str], places: Collection[tuple[str, int]]
     ) -> tuple[Probe, ...]:
-        found = (place for place in _places(texts, asked) if (place.path, place.line) in places)
-        return failure_probes(found, PythonExpectations())
+        wanted = (place for place in _places(texts, asked) if (place.path, place.line) in places)
+        return failure_probes(wanted, PythonExpectations())
 
     def contents(self, texts: Mapping[str, bytes], asked: Iterable[str]) -> tuple[Probe, ...]:
         found = ((place, content_edits(place.node)) for place in _places(texts, asked))
@@ -56,11 +57,11 @@ class PythonLiveness(Liveness):
         )
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
-        where, tests = split_id(native), Tests(_texts(texts))
-        code = tests.code(where.path)
+        where, files = split_id(native), Files(_texts(texts))
+        code = files.code(where.path)
         if code is None:
             return "its file cannot be read as Python"
-        if tests.find(code, where.function) is None:
+        if files.function(code, where.function) is None:
             return "its function was not found"
         return super().why_unread(texts, native)
 
@@ -73,15 +74,15 @@ class PythonLiveness(Liveness):
 
 def _places(texts: Mapping[str, bytes], asked: Iterable[str]) -> Iterator[AssertionPlace]:
     """The assertions of the asked tests, with those of helpers and of inherited tests, in their order."""
-    tests = Tests(_texts(texts))
+    files = Files(_texts(texts))
     roots: dict[str, Node] = {}
     sure: dict[tuple[str, int], set[str]] = {}
     maybe: dict[tuple[str, int], set[str]] = {}
     nodes: dict[tuple[str, int], Node] = {}
     for function in dict.fromkeys(map(function_of, asked)):
         where = split_id(function)
-        code = tests.code(where.path)
-        for at in () if code is None else tests.assertions(code, where.function):
+        code = files.code(where.path)
+        for at in () if code is None else reached_assertions(files, code, where.function):
             path, point = at.code.path, (at.node.lineno - 1, at.node.col_offset)
             if path not in roots:
                 roots[path] = tree_of(path, texts[path])[0]
@@ -91,8 +92,8 @@ def _places(texts: Mapping[str, bytes], asked: Iterable[str]) -> Iterator[Assert
                 nodes.setdefault(place, node)
                 (maybe if at.guarded else sure).setdefault(place, set()).add(function)
     for place, node in nodes.items():
-        found = (frozenset(of.get(place, ())) for of in (sure, maybe))
-        yield AssertionPlace(place[0], node, *found)
+        tests = (frozenset(of.get(place, ())) for of in (sure, maybe))
+        yield AssertionPlace(place[0], node, *tests)
 
 
 def _statement_at(root: Node, point: tuple[int, int]) -> Node | None:

@@ -12,12 +12,13 @@ from verdigris.languages.literals import quote_line
 from verdigris.languages.python.same_code import declares_encoding, foreign_encoding
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import CODING_LINE, first_line, lines_of, parse_or_none, split_lines
-from verdigris.languages.python.tests import collected_tests, is_fixture, read
-from verdigris.languages.python.tests.code import Tests
-from verdigris.languages.python.weakening.facts import marks
+from verdigris.languages.python.tests import collected_tests, decorators, definitions, is_fixture, read
+from verdigris.languages.python.tests.code import Files
+from verdigris.languages.python.tests.marks import marks
+from verdigris.languages.python.tests.reached import reached_assertions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
 
 
 def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
@@ -26,53 +27,29 @@ def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
         return
     names = {*(name for name, _ in collected_tests(tree)), *known}
     # The last definition of a name counts.
-    for name, node, _ in reversed([*_functions(tree.body)]):
-        if name in names:
+    for name, node in reversed([*definitions(tree.body)]):
+        if name in names and isinstance(node, Function):
             yield WrittenTest(name, *lines_of(node))
 
 
-def _functions(
-    body: Sequence[ast.stmt], scope: str = "", *, has_bases: bool = False
-) -> Iterator[tuple[str, Function, bool]]:
-    """The functions by qualified name, also those under a condition, and whether their class has a base."""
-    waiting = [*reversed(body)]
-    while waiting:
-        node = waiting.pop()
-        match node:
-            case ast.ClassDef(name=name, bases=bases):
-                derives = any(last_name(base) != "object" for base in bases)
-                yield from _functions(node.body, f"{scope}{name}::", has_bases=derives)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield f"{scope}{name}", node, has_bases
-            case ast.If(body=inner, orelse=rest) | ast.Try(body=inner, orelse=rest):
-                waiting += reversed([*inner, *rest])
-
-
 def stands(text: str, function: str) -> bool:
-    """Whether the text defines a test of this qualified name."""
-    module = parse_or_none(text)
-    return module is not None and any(True for _ in _spans(module.body, function.split("::")))
+    """Whether the text defines a test, or a class of tests, of this qualified name."""
+    return any(True for _ in _definitions_of(text, function))
+
+
+def _definitions_of(text: str, name: str) -> Iterator[Function | ast.ClassDef]:
+    tree = parse_or_none(text)
+    return (node for known, node in definitions(() if tree is None else tree.body) if known == name)
 
 
 def cut_test(text: str, name: str) -> str:
-    """Removes a test from a text; a text that does not parse stays as it is."""
-    if (module := parse_or_none(text)) is None:
-        return text
+    """Removes a test, or a class of tests, from a text; a text that does not parse stays as it is."""
     lines = text.splitlines(keepends=True)
-    for first, last in sorted(_spans(module.body, name.split("::")), reverse=True):
+    for node in sorted(_definitions_of(text, name), key=first_line, reverse=True):
+        first = first_line(node)
         indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
-        lines[first - 1 : last] = [f"{indent}pass\n"]
+        lines[first - 1 : node.end_lineno] = [f"{indent}pass\n"]
     return "".join(lines)
-
-
-def _spans(body: list[ast.stmt], names: list[str]) -> Iterator[tuple[int, int]]:
-    for node in body:
-        if not isinstance(node, Function | ast.ClassDef) or node.name != names[0]:
-            continue
-        if len(names) > 1 and isinstance(node, ast.ClassDef):
-            yield from _spans(node.body, names[1:])
-        elif len(names) == 1:
-            yield lines_of(node)
 
 
 def expressions(text: str, lines: Collection[int]) -> list[str]:
@@ -86,15 +63,15 @@ def expressions(text: str, lines: Collection[int]) -> list[str]:
 
 def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
     """The facts of the named function, which is a test by any name; None if it is missing or a fixture."""
-    tests = Tests({path: text})
-    code = tests.code(path)
+    files = Files({path: text})
+    code = files.code(path)
     function = None if code is None else code.functions.get(name)
     if code is None or function is None or is_fixture(function):
         return None
-    rows = sum(
-        one.what.startswith("parametrize ") for one in read(text).assertions if is_in_scope(one.scope, name)
-    )
-    return TestFacts(sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.tree)))
+    inside = (shown.what for shown in read(text).assertions if is_in_scope(shown.scope, name))
+    rows = sum(what.startswith("parametrize ") for what in inside)
+    asserted = sum(1 for _ in reached_assertions(files, code, name))
+    return TestFacts(asserted, rows, skip_of(name, marks(code.tree)))
 
 
 def mark_skipped(text: str, name: str, why: str) -> str | None:
@@ -102,15 +79,19 @@ def mark_skipped(text: str, name: str, why: str) -> str | None:
     tree = parse_or_none(text)
     if tree is None or foreign_encoding(text) is not None:
         return None
-    tests = [test for test in _functions(tree.body) if test[0] == name.partition("[")[0]]
-    if not tests:
+    bare_name = name.partition("[")[0]
+    everything = list(definitions(tree.body))
+    functions = [node for known, node in everything if known == bare_name and isinstance(node, Function)]
+    if not functions:
         return None
-    running = [node for _, node, _ in tests if not any(map(_skips, node.decorator_list))]
+    running = [function for function in functions if "skip" not in decorators(function)]
     if not running:
         return text
     # A class with a base may be a `TestCase`, which only knows unittest's decorators.
-    module = "unittest" if tests[0][2] else "pytest"
-    alias = _alias(tree, module, min(node.lineno for _, node, _ in tests))
+    owners = [node for known, node in everything if known == bare_name.rpartition("::")[0]]
+    bases = [base for node in owners if isinstance(node, ast.ClassDef) for base in node.bases]
+    module = "unittest" if any(last_name(base) != "object" for base in bases) else "pytest"
+    alias = _alias(tree, module, min(function.lineno for function in functions))
     reason = quote_line(why)
     if declares_encoding(text):
         reason = reason.encode("ascii", "backslashreplace").decode()
@@ -125,10 +106,6 @@ def mark_skipped(text: str, name: str, why: str) -> str | None:
     if not alias:
         _add_import(lines, tree, module, end)
     return "".join([text[: len(text) - len(bare)], *lines])
-
-
-def _skips(decorator: ast.expr) -> bool:
-    return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) == "skip"
 
 
 def _alias(tree: ast.Module, module: str, line: int) -> str | None:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from verdigris.core.value import value
 from verdigris.languages.protocol import lazy_modules
 from verdigris.languages.python.syntax import shared_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
-    from verdigris.languages.findings import TestText
-    from verdigris.languages.literals import Chance
     from verdigris.languages.python import imports, module_delta, syntax
     from verdigris.languages.python.stubs import forms
     from verdigris.languages.python.tests import shared_oracle
     from verdigris.languages.python.validation import vacuity
     from verdigris.languages.python.weakening import shared_losses
-    from verdigris.languages.tracing import SharedLosses, SharedOracle
 
 _FOLDER = "verdigris.languages.python"
+P = ParamSpec("P")
+R = TypeVar("R")
 
 if not TYPE_CHECKING:
     imports, module_delta, syntax = lazy_modules(_FOLDER, "imports module_delta syntax")
@@ -32,69 +30,48 @@ if not TYPE_CHECKING:
     (shared_losses,) = lazy_modules(f"{_FOLDER}.weakening", "shared_losses")
 
 
+def _forward(meant: Callable[[], Callable[P, R]]) -> staticmethod[P, R]:
+    """A function of a module that is loaded when it is first called."""
+
+    def call(*args: P.args, **named: P.kwargs) -> R:
+        return meant()(*args, **named)
+
+    return staticmethod(call)
+
+
 class PythonTracing:
-    def added_lines(
-        self, before: Mapping[str, str], after: Mapping[str, str]
-    ) -> Mapping[str, frozenset[int]]:
-        return syntax.added_lines(before, after)
+    """`Tracing`: each member is the function of another module, or stands below."""
 
-    def idle_lines(
-        self, text: str, added: frozenset[int], executed: frozenset[int]
-    ) -> Iterator[tuple[int, int]]:
-        return find_idle_lines(text, added, executed)
+    added_lines = _forward(lambda: syntax.added_lines)
+    idle_lines = _forward(lambda: find_idle_lines)
+    failing_at = _forward(lambda: failing_at)
+    function_lines = _forward(lambda: function_lines)
+    assertion_lines = _forward(lambda: vacuity.assertion_lines)
+    compare_modules = _forward(lambda: module_delta.compare_modules)
+    module_words = _forward(lambda: module_delta.module_words)
+    name_lines = _forward(lambda: module_delta.name_lines)
+    affected_tests = _forward(lambda: imports.list_affected)
+    find_shared = _forward(lambda: shared_oracle.find_shared)
+    judge_shared = _forward(lambda: shared_losses.judge_shared)
+    idle_assertions = _forward(lambda: shared_losses.idle_assertions)
 
-    def failing_at(self, text: str, line: int) -> str | None:
-        lines = text.splitlines(keepends=True)
-        indent = lines[line - 1][: -len(lines[line - 1].lstrip())]
-        lines.insert(line - 1, f"{indent}raise RuntimeError('made to fail')\n")
-        made = "".join(lines)
-        return made if syntax.parse_or_none(made) is not None else None
 
-    def function_lines(self, text: str) -> frozenset[int]:
-        tree = shared_tree(text)
-        return frozenset(
-            line
-            for node in (() if tree is None else ast.walk(tree))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
-        )
+def failing_at(text: str, line: int) -> str | None:
+    lines = text.splitlines(keepends=True)
+    indent = lines[line - 1][: -len(lines[line - 1].lstrip())]
+    lines.insert(line - 1, f"{indent}raise RuntimeError('made to fail')\n")
+    failing = "".join(lines)
+    return failing if syntax.parse_or_none(failing) is not None else None
 
-    def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
-        return vacuity.assertion_lines(test)
 
-    def compare_modules(self, before: str, after: str) -> ModuleDelta | None:
-        return module_delta.compare_modules(before, after)
-
-    def module_words(self, text: str) -> ModuleWords | None:
-        return module_delta.module_words(text)
-
-    def name_lines(self, text: str, lines: Iterable[int]) -> dict[int, str] | None:
-        return module_delta.name_lines(text, lines)
-
-    def affected_tests(
-        self,
-        passed: Iterable[str],
-        tests: Mapping[str, str],
-        before: Mapping[str, str],
-        after: Mapping[str, str],
-        random: Chance,
-    ) -> tuple[str, ...]:
-        return imports.list_affected(passed, tests, before, after, random)
-
-    def find_shared(
-        self, tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str] | None
-    ) -> tuple[SharedOracle, ...]:
-        return shared_oracle.find_shared(tests, sources, claimed)
-
-    def judge_shared(
-        self, before: Mapping[str, str], after: Mapping[str, str], shared: Iterable[SharedOracle]
-    ) -> SharedLosses:
-        return shared_losses.judge_shared(before, after, shared)
-
-    def idle_assertions(
-        self, sources: Mapping[str, str], shared: Iterable[SharedOracle], ran: Mapping[str, frozenset[int]]
-    ) -> tuple[str, ...]:
-        return shared_losses.idle_assertions(sources, shared, ran)
+def function_lines(text: str) -> frozenset[int]:
+    tree = shared_tree(text)
+    return frozenset(
+        line
+        for node in (() if tree is None else ast.walk(tree))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+    )
 
 
 @value

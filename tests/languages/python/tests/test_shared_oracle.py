@@ -30,6 +30,8 @@ def shared(test: str, sources: dict[str, str], **tests: str) -> tuple[SharedOrac
         "from pkg import checks as c\n\n\ndef test_it():\n    for n in [1]:\n        c.assert_sound({})\n",
         "from pkg.checks import assert_sound as ok\n\n\ndef test_it():\n    ok({})\n",
         "from pkg.checks import *\n\n\ndef test_it():\n    assert_sound({})\n    assert 1\n",
+        "import pkg\n\n\ndef test_it():\n    pkg.checks.assert_sound({})\n",
+        "from ..pkg import checks\n\n\ndef test_it():\n    checks.assert_sound({})\n",
     ],
 )
 def test_a_function_of_source_that_a_test_asserts_with_is_shared(test: str) -> None:

@@ -177,6 +177,8 @@ HONEST = [
     ("assert f(1).startswith('a')", "assert f(1) == 'abc'"),
     ("assert not f(1)", "assert f(1) is False"),
     ("assert f(1) >= 2", "assert f(1) > 2"),
+    ("assert f(1) == 5", "if f(1) != 5:\n    raise AssertionError"),
+    ("assert f(1) == 5\nassert f(2)", "if f(1) != 5:\n    raise AssertionError('one')\nassert f(2)"),
 ]
 
 
@@ -243,12 +245,18 @@ WEAKER = [
     ("m.assert_called_once_with(2)", "m.assert_called_with(2)"),
     ("m.assert_called_once_with(2)", "m.assert_called()"),
     ("assert f(1) == 1 and g(1) == 2", "assert f(1) == 1"),
+    ("if f(1) != 5:\n    raise AssertionError", "if f(1) < 5:\n    raise AssertionError"),
 ]
 
 
 @pytest.mark.parametrize(("before", "after"), WEAKER)
 def test_weaker_assertions_are_findings(before: str, after: str) -> None:
     assert [kind for kind in kinds(before, after) if kind in {"weaker", "dropped"}]
+
+
+def test_a_test_that_a_condition_defines_is_read_too() -> None:
+    before, after = (f"if f:\n    def test_a():\n        assert f(1){more}\n" for more in (" == 5", ""))
+    assert [weakening.kind for weakening in weakenings({PATH: before}, {PATH: after})] == ["weaker"]
 
 
 GUARDED = [

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _RUNS = frozenset({"builtins.exec", "builtins.eval", "builtins.compile"})
 _CHECKS = (
     answers.find_agreeable_methods,
-    answers.find_swallowed,
     answers.find_counters,
     answers.find_marker_files,
     literals.find_hashed_lookups,

@@ -64,18 +64,6 @@ def _truth(node: ast.expr) -> bool | None:
     return None
 
 
-def find_swallowed(at: SeenNode) -> Iterator[Concern]:
-    match at.node:
-        case ast.ExceptHandler(type=kind, body=body):
-            caught = "everything" if kind is None else last_name(kind)
-            if caught == "AssertionError" and not any(isinstance(n, ast.Raise) for n in nodes_of(body)):
-                yield at.concern("swallow", "source catches AssertionError")
-            elif caught in {"everything", "Exception", "BaseException"}:
-                match body:
-                    case [ast.Return(value=answer)] if answer is None or is_constant(answer):
-                        yield at.concern("swallow", f"it does `{ast.unparse(body[0])}` whatever fails")
-
-
 def find_counters(at: SeenNode) -> Iterator[Concern]:
     """Finds a decision that depends on a value outside of the function which the function itself changes."""
     function = at.node
@@ -112,16 +100,16 @@ def _mutable_defaults(function: Function) -> frozenset[str]:
 def find_marker_files(at: SeenNode) -> Iterator[Concern]:
     """Finds a file that a function writes and whose existence decides what it returns."""
     inside = nodes_of(at.node.body) if isinstance(at.node, Function) else []
-    asks = [n for n in inside if isinstance(n, ast.If | ast.IfExp) and _asks_for_file(n.test)]
+    branches = [n for n in inside if isinstance(n, ast.If | ast.IfExp)]
+    asks = [n for n in branches if {"exists", "is_file", "isfile"} & _called_names(n.test)]
     decides = any(returned_expressions(ask) or isinstance(ask, ast.IfExp) for ask in asks)
     if decides and any(isinstance(n, ast.Call) and _writes(n) for n in inside):
         what = f"`{ast.unparse(asks[0].test)}` decides by a file of an earlier run"
         yield at.concern("state-between-runs", what, asks[0])
 
 
-def _asks_for_file(test: ast.expr) -> bool:
-    calls = (last_name(n.func) for n in nodes_in(test) if isinstance(n, ast.Call))
-    return any(name in {"exists", "is_file", "isfile"} for name in calls)
+def _called_names(node: ast.AST) -> set[str]:
+    return {last_name(part.func) for part in nodes_in(node) if isinstance(part, ast.Call)}
 
 
 def _writes(call: ast.Call) -> bool:

@@ -244,19 +244,9 @@ _TEST_MODULE = re.compile(r"test_\w+|\w+_test|conftest")
 _TEST_FILE = re.compile(r"(test_[^/]*|[^/]*_test|conftest)\.py")
 _READS = frozenset(
     {
-        *(
-            "open",
-            "read_text",
-            "read_bytes",
-            "glob",
-            "rglob",
-            "iglob",
-            "iterdir",
-            "listdir",
-            "walk",
-            "scandir",
-        ),
-        *("getline", "getlines", "run_path", "spec_from_file_location", "loadtxt", "copy", "copyfile"),
+        *("open", "read_text", "read_bytes", "glob", "rglob", "iglob", "iterdir", "listdir", "walk"),
+        *("scandir", "getline", "getlines", "run_path", "spec_from_file_location", "loadtxt", "copy"),
+        "copyfile",
     }
 )
 

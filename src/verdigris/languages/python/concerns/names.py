@@ -70,19 +70,17 @@ def _coded(text: Any, codec: str, turn: Callable[[Any, str], Any]) -> Any:
     )
 
 
-def _as_text(data: Any, *_: Any) -> Any:
-    return bytes(data) if isinstance(data, list) else data
-
-
 _PURE: dict[str, Callable[..., Any]] = {
-    **{f"base64.{name}decode": getattr(base64, f"{name}decode") for name in ("b64", "standard_b64", "b32")},
     **{
         f"base64.{name}decode": getattr(base64, f"{name}decode")
-        for name in ("urlsafe_b64", "b16", "b85", "a85")
+        for name in ("b64", "standard_b64", "urlsafe_b64", "b16", "b32", "b85", "a85")
     },
     **{f"binascii.{name}": getattr(binascii, name) for name in ("a2b_base64", "unhexlify", "a2b_hex")},
     **dict.fromkeys(("builtins.bytes.fromhex", "builtins.bytearray.fromhex"), bytes.fromhex),
-    **dict.fromkeys(("builtins.str", "builtins.bytes", "builtins.bytearray"), _as_text),
+    **dict.fromkeys(
+        ("builtins.str", "builtins.bytes", "builtins.bytearray"),
+        lambda data, *_: bytes(data) if isinstance(data, list) else data,
+    ),
     "builtins.chr": chr,
     "builtins.reversed": lambda data: list(data[::-1]),
     "codecs.decode": lambda data, codec, *_: _coded(data, codec, codecs.decode),

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.languages.python.stubs.forms import is_constant, last_name
 from verdigris.languages.python.syntax import nodes_in
 
 if TYPE_CHECKING:
@@ -36,7 +37,21 @@ def shapes(at: SeenNode) -> Iterator[tuple[str, str]]:
     """The shapes of a node, each with its text."""
     if isinstance(at.node, ast.stmt):
         return _shapes_of_statement(at)
+    if isinstance(at.node, ast.ExceptHandler):
+        return _caught(at.node)
     return _shapes_of_expression(at) if isinstance(at.node, ast.expr) else iter(())
+
+
+def _caught(handler: ast.ExceptHandler) -> Iterator[tuple[str, str]]:
+    """What a handler catches, and how it leaves: `raise` anywhere in it, or a constant that it returns."""
+    caught = "everything" if handler.type is None else last_name(handler.type)
+    match handler.body:
+        case body if any(isinstance(node, ast.Raise) for part in body for node in nodes_in(part)):
+            yield "caught", f"{caught}: raise"
+        case [ast.Return(value=answer) as leaving] if answer is None or is_constant(answer):
+            yield "caught", f"{caught}: {ast.unparse(leaving)}"
+        case _:
+            yield "caught", f"{caught}:"
 
 
 def _shapes_of_statement(at: SeenNode) -> Iterator[tuple[str, str]]:

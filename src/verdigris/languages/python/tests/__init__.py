@@ -6,16 +6,17 @@ import ast
 import builtins
 import tokenize
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from verdigris.core.value import replace, value
-from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
+from verdigris.languages.assertions import Assertion, Name, TestFile
 from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import first_line, nodes_in, parse, parse_or_none
+from verdigris.languages.python.tests.marks import marks
 from verdigris.languages.test_comments import Comment, Declared, assign_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verdigris.languages.findings import TestComment
 
@@ -24,20 +25,24 @@ def read_test_comments(text: str) -> tuple[TestComment, ...]:
     """Lists comments in the order of the text; empty if the text does not parse."""
     if (tree := parse_or_none(text)) is None:
         return ()
-    declared = sorted(_definitions(tree.body, ""), key=lambda one: one.line)
-    return assign_comments(_comments(text), declared)
+    declared = [
+        Declared(first_line(node), node.lineno, name if isinstance(node, Function) else None)
+        for name, node in definitions(tree.body)
+    ]
+    return assign_comments(_comments(text), sorted(declared, key=lambda place: place.line))
 
 
-def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[Declared]:
+def definitions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[tuple[str, Function | ast.ClassDef]]:
+    """The classes and functions of a file by `Class::name`, also in blocks; not those in functions."""
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield Declared(first_line(node), node.lineno, prefix + node.name)
+                yield prefix + node.name, node
             case ast.ClassDef():
-                yield Declared(first_line(node), node.lineno, None)
-                yield from _definitions(node.body, f"{prefix}{node.name}::")
+                yield prefix + node.name, node
+                yield from definitions(node.body, f"{prefix}{node.name}::")
             case ast.stmt() | ast.ExceptHandler():
-                yield from _definitions(ast.iter_child_nodes(node), prefix)
+                yield from definitions(ast.iter_child_nodes(node), prefix)
 
 
 def _comments(text: str) -> Iterator[Comment]:
@@ -51,41 +56,36 @@ def _comments(text: str) -> Iterator[Comment]:
 
 _CONTEXTS = frozenset({"raises", "warns", "deprecated_call", "suppress"})
 LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
-BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
+_BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "msg", "type_ignores"})
 
 
-@value
-class _Where:
-    scope: str = ""
-    local: frozenset[str] = frozenset()
-    guards: tuple[Any, ...] = ()
+class Where(Protocol):
+    """Where a statement stands: what guards it, and what else a reader keeps."""
 
-    def under(self, *guard: Any) -> _Where:
-        return replace(self, guards=(*self.guards, *guard))
+    def after(self, node: ast.stmt) -> Self:
+        """The place behind a statement that may leave the block."""
+        ...
 
 
-@lru_cache(maxsize=256)
-def read(text: str) -> TestFile:
-    """Reads a test file. Raises SyntaxError if the text does not parse.
+P = TypeVar("P", bound=Where)
 
-    Cached, since a comparison of suites reads the same texts many times.
+
+def walk_statements(
+    body: Sequence[ast.stmt], at: P, blocks: Callable[[ast.stmt, P], Iterable[tuple[Sequence[ast.stmt], P]]]
+) -> Iterator[tuple[ast.stmt, P]]:
+    """The statements that may run, in their order, each with its place.
+
+    `blocks`: the blocks of a statement, each with the place inside it.
     """
-    tree = parse(text)
-    return TestFile(
-        tuple(_block(tree.body, _Where())),
-        tuple(collected_tests(tree)),
-        tuple(skips(tree, skip_owners(tree))),
-    )
-
-
-def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
     for node in visible_statements(body):
-        yield from _statement(node, where)
+        yield node, at
+        for block, inside in blocks(node, at):
+            yield from walk_statements(block, inside, blocks)
         if isinstance(node, LEAVES):
             return
-        if isinstance(node, BLOCKS) and any(isinstance(inner, LEAVES) for inner in nodes_in(node)):
-            where = where.under("after", node)
+        if isinstance(node, _BLOCKS) and any(isinstance(inner, LEAVES) for inner in nodes_in(node)):
+            at = at.after(node)
 
 
 def visible_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -106,28 +106,61 @@ def _names_bound_by(node: ast.stmt) -> list[str]:
             return []
 
 
-def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
+@value
+class _Where:
+    scope: str = ""
+    local: frozenset[str] = frozenset()
+    guards: tuple[Any, ...] = ()
+
+    def under(self, *guard: Any) -> _Where:
+        return replace(self, guards=(*self.guards, *guard))
+
+    def after(self, node: ast.stmt) -> _Where:
+        return self.under("after", node)
+
+    def inside(self, node: Function | ast.ClassDef) -> _Where:
+        own = local_names(node) if isinstance(node, Function) else frozenset[str]()
+        return _Where(_join(self.scope, node.name), self.local | own)
+
+
+@lru_cache(maxsize=256)
+def read(text: str) -> TestFile:
+    """Reads a test file. Raises SyntaxError if the text does not parse.
+
+    Cached, since a comparison of suites reads the same texts many times.
+    """
+    tree = parse(text)
+    statements = walk_statements(tree.body, _Where(), _blocks)
+    return TestFile(
+        tuple(assertion for node, where in statements for assertion in _assertions(node, where)),
+        tuple(collected_tests(tree)),
+        tuple(mark for mark in marks(tree) if mark.kind == "skipped"),
+    )
+
+
+def _blocks(node: ast.stmt, where: _Where) -> Iterator[tuple[Sequence[ast.stmt], _Where]]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            inner = _Where(
-                _join(where.scope, node.name),
-                where.local | (local_names(node) if isinstance(node, Function) else frozenset()),
-            )
+            yield node.body, where.inside(node)
+        case ast.With() | ast.AsyncWith():
+            yield node.body, where.under(*asserting_contexts(node))
+        case _:
+            yield from ((block, where.under(*guard)) for block, guard in branches(node))
+
+
+def _assertions(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            inner = where.inside(node)
             yield from (row for decorator in node.decorator_list for row in _rows(decorator, inner))
-            yield from _block(node.body, inner)
         case ast.Assert(test=test):
             yield _assertion(node, f"assert {ast.unparse(test)}", (test,), where)
-        case ast.Expr(value=value) if any(is_assert_call(part) for part in nodes_in(value)):
+        case ast.Expr(value=value) if is_assertion(node):
             yield _assertion(node, ast.unparse(value), (value,), where)
-        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            checks = [call for item in items if (call := asserting_context(item.context_expr)) is not None]
-            if any(last_name(check.func) != "suppress" for check in checks):
-                what = ", ".join(map(ast.unparse, checks))
-                yield _assertion(node, f"with {what}", (checks, body), where)
-            yield from _block(body, where.under(*checks))
-        case _:
-            for block, guard in branches(node):
-                yield from _block(block, where.under(*guard))
+        case ast.With(body=body) | ast.AsyncWith(body=body) if is_assertion(node):
+            checks = asserting_contexts(node)
+            what = ", ".join(map(ast.unparse, checks))
+            yield _assertion(node, f"with {what}", (checks, body), where)
 
 
 def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], tuple[Any, ...]]]:
@@ -169,40 +202,46 @@ def _row(row: ast.expr) -> Any:
 
 
 def _assertion(node: ast.stmt | ast.expr, what: str, parts: tuple[Any, ...], where: _Where) -> Assertion:
-    names: list[Name] = []
-    shape = _shape(
-        (*where.guards, type(node).__name__ if isinstance(node, ast.stmt) else "row", *parts), where, names
-    )
-    return Assertion(node.lineno, what, where.scope, shape, tuple(names))
+    kind = type(node).__name__ if isinstance(node, ast.stmt) else "row"
+    shape = Shape(where.local, loose=True)
+    text = shape.write([*where.guards, kind, *parts])
+    return Assertion(node.lineno, what, where.scope, text, tuple(shape.names))
 
 
-def _shape(node: Any, where: _Where, names: list[Name]) -> str:
-    match node:
-        case ast.Name(id=text) | ast.alias(name=text) | ast.arg(arg=text):
-            return _placeholder(text, names, local=text in where.local)
-        case ast.Attribute(value=value, attr=text):
-            return f"{_shape(value, where, names)}.{_placeholder(text, names)}"
-        case ast.keyword(arg=str(text), value=value):
-            return f"{_placeholder(text, names)}={_shape(value, where, names)}"
-        case ast.AST():
-            fields = (
-                _shape(value, where, names) for key, value in ast.iter_fields(node) if key not in _IGNORED
-            )
-            return f"{type(node).__name__}({','.join(fields)})"
-        case list() | tuple():
-            return f"[{','.join(_shape(part, where, names) for part in node)}]"
-        case _:
-            return repr(node)
+class Shape:
+    """Writes code with placeholders for names that may be renamed, and lists these names."""
+
+    def __init__(self, local: frozenset[str], *, loose: bool) -> None:
+        """`loose`: leaves every name open to a rename, not only the local ones."""
+        self.local, self.loose = local, loose
+        self.names: list[Name] = []
+
+    def write(self, node: Any) -> str:
+        match node:
+            case ast.Name(id=text) | ast.alias(name=text) | ast.arg(arg=text):
+                return self._take(text, local=text in self.local)
+            case ast.Attribute(value=value, attr=text):
+                return f"{self.write(value)}.{self._take(text)}"
+            case ast.keyword(arg=str(text), value=value):
+                return f"{self._take(text)}={self.write(value)}"
+            case ast.AST():
+                fields = (self.write(part) for key, part in ast.iter_fields(node) if key not in _IGNORED)
+                return f"{type(node).__name__}({','.join(fields)})"
+            case list() | tuple():
+                return f"[{','.join(map(self.write, node))}]"
+            case _:
+                return repr(node)
+
+    def _take(self, text: str, *, local: bool = False) -> str:
+        if not local and (not self.loose or _is_fixed(text)):
+            return text
+        self.names.append(Name(text, local))
+        return "$" if local else "@"
 
 
-def _placeholder(text: str, names: list[Name], *, local: bool = False) -> str:
-    """A placeholder for a name; names of the language and of test tools stay, since nobody renames them."""
-    if not local and (
-        hasattr(builtins, text) or text in _CONTEXTS | {"pytest", "approx"} or _is_assert_name(text)
-    ):
-        return text
-    names.append(Name(text, local))
-    return "$" if local else "@"
+def _is_fixed(name: str) -> bool:
+    """Whether a name is one of the language or of a test tool: nobody renames these."""
+    return hasattr(builtins, name) or name in _CONTEXTS | {"pytest", "approx"} or _is_assert_name(name)
 
 
 def local_names(node: Function) -> frozenset[str]:
@@ -210,8 +249,21 @@ def local_names(node: Function) -> frozenset[str]:
     stored = (
         part for part in nodes_in(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     )
-    found = (part.arg for part in nodes_in(node) if isinstance(part, ast.arg))
-    return frozenset([*found, *(part.id for part in stored)])
+    parameters = (part.arg for part in nodes_in(node) if isinstance(part, ast.arg))
+    return frozenset([*parameters, *(part.id for part in stored)])
+
+
+def is_assertion(node: ast.stmt) -> bool:
+    """Whether a statement itself asserts, not what stands in its blocks."""
+    match node:
+        case ast.Assert():
+            return True
+        case ast.Expr(value=value):
+            return any(map(is_assert_call, nodes_in(value)))
+        case ast.With() | ast.AsyncWith():
+            return any(last_name(check.func) != "suppress" for check in asserting_contexts(node))
+        case _:
+            return False
 
 
 def is_assert_call(node: ast.AST) -> bool:
@@ -220,11 +272,37 @@ def is_assert_call(node: ast.AST) -> bool:
     )
 
 
-def asserting_context(node: ast.expr) -> ast.Call | None:
-    checks = isinstance(node, ast.Call) and (
-        _is_assert_name(last_name(node.func)) or last_name(node.func) in _CONTEXTS
-    )
-    return node if checks and isinstance(node, ast.Call) else None
+def fails(node: ast.AST) -> bool:
+    """Whether a node fails a test in source that tests assert with."""
+    match node:
+        case ast.Assert():
+            return True
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="AssertionError")) | ast.Name(id="AssertionError")):
+            return True
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name.startswith("assert") or ast.unparse(node.func) == "pytest.fail"
+        case _:
+            return False
+
+
+def failing_condition(node: ast.AST) -> ast.expr | None:
+    """The condition of `if C: raise AssertionError`, which asserts the opposite; None for anything else."""
+    match node:
+        case ast.If(test=test, body=[ast.Raise() as failure], orelse=[]) if fails(failure):
+            return test
+        case _:
+            return None
+
+
+def asserting_contexts(node: ast.With | ast.AsyncWith) -> list[ast.Call]:
+    """The contexts that expect an error or a warning in the block, or that suppress one."""
+    calls = (item.context_expr for item in node.items)
+    return [
+        call
+        for call in calls
+        if isinstance(call, ast.Call)
+        if _is_assert_name(last_name(call.func)) or last_name(call.func) in _CONTEXTS
+    ]
 
 
 def _is_assert_name(name: str) -> bool:
@@ -242,74 +320,20 @@ def _tests(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, int]]:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
                 if not is_fixture(node):
                     yield _join(scope, name), node.lineno
-            case ast.ClassDef(name=name, bases=bases) if bases or (
-                name.startswith("Test") and "__init__" not in _methods(node)
-            ):
-                yield from _tests(node.body, _join(scope, name))
+            case ast.ClassDef(name=name, bases=bases, body=body):
+                methods = {part.name for part in body if isinstance(part, Function)}
+                if bases or (name.startswith("Test") and "__init__" not in methods):
+                    yield from _tests(body, _join(scope, name))
 
 
 def is_fixture(function: Function) -> bool:
-    return any(
-        last_name(d.func if isinstance(d, ast.Call) else d) == "fixture" for d in function.decorator_list
-    )
+    return "fixture" in decorators(function)
 
 
-def _methods(node: ast.ClassDef) -> list[str]:
-    return [part.name for part in node.body if isinstance(part, Function)]
+def decorators(function: Function) -> set[str]:
+    """The last names of a function's decorators."""
+    return {last_name(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list}
 
 
 def _join(scope: str, name: str) -> str:
     return f"{scope}::{name}" if scope else name
-
-
-_SKIPS = frozenset(
-    {
-        "skip",
-        "skipif",
-        "xfail",
-        "importorskip",
-        "skipIf",
-        "skipUnless",
-        "skipTest",
-        "SkipTest",
-        "expectedFailure",
-    }
-)
-_SKIP_OWNERS = frozenset({"pytest", "mark", "unittest", "self", "cls", "case"})
-
-
-def skip_owners(tree: ast.Module) -> frozenset[str]:
-    """The names of objects whose `skip` is that of a test tool."""
-    return _SKIP_OWNERS | {
-        alias.asname or alias.name for alias in _aliases(nodes_in(tree), {"pytest", "unittest", "mark"})
-    }
-
-
-def skips(tree: ast.AST, owners: frozenset[str]) -> Iterator[Skip]:
-    nodes = nodes_in(tree)
-    calls = [node for node in nodes if isinstance(node, ast.Call) and _is_skip(node.func, owners)]
-    called = {id(call.func) for call in calls}
-    bare = [
-        n
-        for n in nodes
-        if isinstance(n, ast.Name | ast.Attribute) and _is_skip(n, owners) and id(n) not in called
-    ]
-    for node in [*calls, *bare]:
-        yield Skip(node.lineno, ast.unparse(node))
-    for alias in _aliases(nodes, _SKIPS):
-        if alias.asname not in {None, alias.name}:
-            yield Skip(alias.lineno, ast.unparse(alias))
-
-
-def _aliases(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[ast.alias]:
-    return (node for node in nodes if isinstance(node, ast.alias) and node.name in names)
-
-
-def _is_skip(node: ast.expr, owners: Collection[str]) -> bool:
-    match node:
-        case ast.Attribute(value=owner, attr=name):
-            return name in _SKIPS and last_name(owner) in owners
-        case ast.Name(id=name):
-            return name in _SKIPS
-        case _:
-            return False

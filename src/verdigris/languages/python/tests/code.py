@@ -1,4 +1,4 @@
-"""Resolves the code of a test file: definitions, helpers, inherited tests, and their assertions."""
+"""Reads the files of a suite, and resolves their names: definitions, imports, bases and fixtures."""
 
 from __future__ import annotations
 
@@ -8,39 +8,40 @@ from collections import Counter
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
-from verdigris.languages.python.modules import files_of_module
+from verdigris.languages.python.modules import files_of_module, imported_names, without_suffix
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.syntax import nodes_in, parse, shared_tree
-from verdigris.languages.python.tests import read
+from verdigris.languages.python.syntax import nodes_in, shared_tree
+from verdigris.languages.python.tests import is_fixture, visible_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+_MOST = 200
+"""The most names in other files and classes that one name is followed to."""
+
+Env = dict[str, ast.expr]
+Place = tuple["Code", str]
+"""A file and the qualified name (`Class::name`) of a definition in it."""
+
 
 class Code:
-    """One test file. Raises SyntaxError if it does not parse. It does not change after it is read."""
+    """One file. It is shared by many comparisons, so nobody changes it or its tree."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, tree: ast.Module) -> None:
         self.path = path
-        self.text = text
-        self.tree = shared_tree(text) or parse(text)
+        self.tree = tree
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, ast.ClassDef] = {}
-        self.bases: dict[str, tuple[str, ...]] = {}
-        """By class: the dotted names of its bases."""
-        self.stars: list[str] = []
-        """Modules from which the file imports `*`."""
+        self.values: dict[str, list[ast.expr]] = {}
+        """By name: the values that the branches of the file assign to it, in order."""
         self.made: list[tuple[re.Pattern[str], str]] = []
         """Patterns of names that hold a function which another function made, and that inner function."""
-        self.imports: dict[str, tuple[str, str]] = {}
-        """By local name: the module and the name in it; the second is empty for a whole module."""
-        self.constants: dict[str, ast.expr] = {}
-        self.values: dict[str, list[ast.expr]] = {}
-        """By constant: the values that the branches of the file assign to it, in order."""
-        self._read(self.tree.body, "")
-        loaded = (n for n in nodes_in(self.tree) if isinstance(n, ast.Name))
-        self.loads = Counter(name.id for name in loaded if isinstance(name.ctx, ast.Load))
+        self.imports: dict[str, str] = {}
+        """By local name: its dotted meaning. `from m import *` stands under `m.*`."""
+        imports = [node for node in nodes_in(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        for node in reversed(imports):  # what the file itself imports hides the imports in its functions
+            self.imports |= imported_names(node)
+        self._read(visible_statements(tree.body), "")
 
     def _read(self, body: Iterable[ast.AST], prefix: str) -> None:
         for node in body:
@@ -49,18 +50,13 @@ class Code:
                     self.functions[prefix + node.name] = node
                 case ast.ClassDef():
                     self.classes[prefix + node.name] = node
-                    self.bases[prefix + node.name] = tuple(ast.unparse(base) for base in node.bases)
-                    self._read(node.body, f"{prefix}{node.name}::")
-                case ast.ImportFrom(names=[ast.alias(name="*")]):
-                    self.stars.append(node.module or "")
-                case ast.ImportFrom():
-                    self.imports |= {a.asname or a.name: (node.module or "", a.name) for a in node.names}
-                case ast.Import():
-                    self.imports |= {a.asname or a.name: (a.name, "") for a in node.names}
+                    self._read(visible_statements(node.body), f"{prefix}{node.name}::")
                 case ast.Assign(targets=targets, value=value):
                     self._take_assignment(node, prefix)
                     if not prefix:
-                        self._hold_value([one.id for one in targets if isinstance(one, ast.Name)], value)
+                        self._hold_value(
+                            [target.id for target in targets if isinstance(target, ast.Name)], value
+                        )
                 case ast.Expr():
                     self._take_assignment(node, prefix)
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if not prefix:
@@ -70,7 +66,6 @@ class Code:
 
     def _hold_value(self, names: Iterable[str], value: ast.expr) -> None:
         for name in names:
-            self.constants[name] = value
             self.values.setdefault(name, []).append(value)
 
     def _take_assignment(self, node: ast.stmt, prefix: str) -> None:
@@ -95,21 +90,65 @@ class Code:
 
     def maker_of(self, function: str) -> str | None:
         """The only made function that may have this name; None if there is none, or more than one."""
-        found = {made for pattern, made in self.made if pattern.fullmatch(function)}
-        return found.pop() if len(found) == 1 else None
+        made = {inner for pattern, inner in self.made if pattern.fullmatch(function)}
+        return made.pop() if len(made) == 1 else None
+
+    def bases(self, owner: str) -> list[str]:
+        """The dotted names of a class's bases, as they are written."""
+        return [ast.unparse(base) for base in self.classes[owner].bases] if owner in self.classes else []
 
     @cached_property
-    def _asserted(self) -> list[tuple[str, int]]:
-        return [(found.scope, found.line) for found in read(self.text).assertions]
+    def single_values(self) -> Env:
+        """Values of the names that the top level assigns once."""
+        return find_single_assignments(self.tree)
 
-    def assertion_lines(self, function: str) -> frozenset[int]:
-        """The lines of a function's assertions, with those of functions inside it."""
-        inner = f"{function}::"
-        return frozenset(line for scope, line in self._asserted if f"{scope}::".startswith(inner))
+    @cached_property
+    def meanings(self) -> Mapping[str, str]:
+        """Maps each name to its meaning as text: a function with its classes, a value, or an import."""
+        heads = {
+            name: "".join(map(ast.dump, [*node.decorator_list, *node.bases]))
+            for name, node in self.classes.items()
+        }
+        functions = {
+            name: "".join(
+                [ast.dump(function), *(heads[owner] for owner in owners_of(name) if owner in heads)]
+            )
+            for name, function in self.functions.items()
+        }
+        values = {name: ast.dump(value) for name, value in self.single_values.items()}
+        return functions | values | self.imports
+
+    @cached_property
+    def words(self) -> Mapping[str, frozenset[str]]:
+        """Maps each function to the names that it uses, also as strings."""
+        return {name: frozenset(_used_words(function)) for name, function in self.functions.items()}
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """The names that any code of the file uses."""
+        return frozenset(_used_words(self.tree))
 
 
-read_code = lru_cache(maxsize=16)(Code)
-"""Reads a file. The last ones are cached, since one comparison asks for each of them several times."""
+@lru_cache(maxsize=32)
+def read_code(path: str, text: str) -> Code | None:
+    """Reads a file; None if it does not parse. The last ones are cached, since comparisons ask again."""
+    tree = shared_tree(text)
+    return None if tree is None else Code(path, tree)
+
+
+def owners_of(name: str) -> list[str]:
+    """The classes around a qualified name, the outermost one first: `A` and `A::B` of `A::B::test_x`."""
+    words = name.split("::")
+    return ["::".join(words[:count]) for count in range(1, len(words))]
+
+
+def _used_words(node: ast.AST) -> Iterator[str]:
+    for part in nodes_in(node):
+        match part:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
+                yield word
+            case ast.Constant(value=str(word)):
+                yield word
 
 
 def _pattern(name: ast.expr) -> str:
@@ -135,233 +174,136 @@ def _returned_function(maker: Function) -> Function | None:
             return None
 
 
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_EXPECTING = frozenset({"raises", "warns", "deprecated_call", "fail"})
-_CATCHING = frozenset({"suppress", "raises", "assertRaises"})
-_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
-BROAD = frozenset({"Exception", "BaseException", "AssertionError"})
+def own_nodes(owner: ast.Module | Function) -> Iterator[ast.AST]:
+    """The nodes of a scope, without those of functions and classes inside it."""
+    stack: list[ast.AST] = list(reversed(owner.body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, Function | ast.ClassDef):
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
-@value
-class AssertionPlace:
-    code: Code
-    function: Function
-    node: ast.stmt
-    guarded: bool
-    """True if the test may rightly pass without it: it is in a branch, a loop, or inside a `try`."""
+def find_single_assignments(owner: ast.Module | Function) -> Env:
+    nodes = list(own_nodes(owner))
+    stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    values: Env = {}
+    for node in nodes:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                | ast.NamedExpr(target=ast.Name(id=name), value=value)
+            ) if stores[name] == 1:
+                values[name] = value
+    return values
 
 
-_Place = tuple[Code, str]
-"""A file and a qualified name in it."""
-
-
-class Tests:
-    """All test files that a run loads, each parsed when it is first needed."""
+class Files:
+    """Files that belong together, each read when it is first needed."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-        self._codes: dict[str, Code | None] = {}
+        self.texts = texts
+        self._resolved: dict[tuple[str, str], Place | None] = {}
+        self._by_end: dict[str, list[str]] = {}
+        for path in texts:
+            self._by_end.setdefault(without_suffix(path).rpartition("/")[2], []).append(path)
 
     def code(self, path: str) -> Code | None:
-        if path not in self._codes:
-            try:
-                self._codes[path] = read_code(path, self._texts[path]) if path in self._texts else None
-            except SyntaxError:
-                self._codes[path] = None
-        return self._codes[path]
+        """One of the files; None if it is missing, or if it is no Python that parses."""
+        return read_code(path, self.texts[path]) if path in self.texts and path.endswith(".py") else None
 
-    def text(self, path: str) -> str:
-        return self._texts[path]
+    @cached_property
+    def codes(self) -> Mapping[str, Code]:
+        """All the files that are Python and parse."""
+        return {path: code for path in self.texts if (code := self.code(path)) is not None}
 
-    def assertions(
-        self, code: Code, function: str, *, guarded: bool = False, seen: frozenset[object] = frozenset()
-    ) -> Iterator[AssertionPlace]:
-        place = self.find(code, function)
-        if place is None or place in seen:
-            return
-        seen |= {place}
-        there, name = place
-        node, lines = there.functions[name], there.assertion_lines(name)
-        for stmt, under in _statements(node.body, guarded):
-            helpers = []
-            for call, direct in _calls(stmt):
-                helper = self._find_super(place, call) or self._find_helper(there, (code, function), call)
-                if helper is not None:
-                    found = [*self.assertions(*helper, guarded=under or not direct, seen=seen)]
-                    yield from found
-                    helpers += [call] if found else []
-            if stmt.lineno in lines and _is_assertion(stmt) and not _is_call_of(stmt, helpers):
-                yield AssertionPlace(there, node, stmt, under)
+    @cached_property
+    def _fixtures(self) -> Mapping[str, tuple[Code, Function]]:
+        functions = ((code, node) for code in self.codes.values() for node in code.functions.values())
+        return {node.name: (code, node) for code, node in functions if is_fixture(node)}
 
-    def find(self, code: Code, function: str, seen: frozenset[object] = frozenset()) -> _Place | None:
-        """The definition of a function: here, in a base class, or in the test file that it comes from."""
-        if function in code.functions:
-            return code, function
-        if (code, function) in seen:
+    def fixture(self, code: Code, name: str) -> tuple[Code, Function] | None:
+        own = code.functions.get(name)
+        return (code, own) if own is not None and is_fixture(own) else self._fixtures.get(name)
+
+    def resolve(self, code: Code, dotted: str) -> Place | None:
+        """The function, class or value that a name means in a file, also if it is inherited or imported."""
+        key = code.path, dotted.replace("::", ".")
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(code, key[1], set())
+        return self._resolved[key]
+
+    def _resolve(self, code: Code, dotted: str, seen: set[tuple[str, str]]) -> Place | None:
+        """`seen`: the names, with their files, that were tried already: imports may go in a circle."""
+        if (code.path, dotted) in seen or len(seen) > _MOST:
             return None
-        seen |= {(code, function)}
-        made = code.maker_of(function)
-        if made is not None:
+        seen.add((code.path, dotted))
+        name = dotted.replace(".", "::")
+        if name in code.functions or name in code.classes:
+            return code, name
+        if (made := code.maker_of(name)) is not None:
             return code, made
-        owner, _, name = function.rpartition("::")
-        if owner in code.bases:
-            inherited = (self._resolve_name(code, base) for base in code.bases[owner])
-            meant = [(m[0], f"{m[1]}::{name}") for m in inherited if m is not None]
-        else:
-            meant = self._from_elsewhere(code, function)
-        return next(filter(None, (self.find(*place, seen) for place in meant)), None)
+        if name in code.values:
+            return code, name
+        owner, _, method = name.rpartition("::")
+        for base in code.bases(owner):
+            if place := self._resolve(code, f"{base}.{method}", seen):
+                return place
+        for module, rest in _import_of(code, dotted):
+            places = {self._resolve(there, rest, seen) for there in self._files_of(code, module)}
+            if len(places - {None}) == 1:
+                return (places - {None}).pop()
+        return None
 
-    def methods(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[_Place]:
-        """The methods that a class inherits from bases in test files, the nearest base first."""
-        for base in code.bases.get(owner, ()):
-            place = self._resolve_name(code, base)
-            if place is not None and place not in seen:
-                there, name = place
-                yield from ((there, f) for f in there.functions if f.rpartition("::")[0] == name)
-                yield from self.methods(there, name, seen | {place})
+    def _files_of(self, code: Code, module: str) -> list[Code]:
+        end = module.rpartition(".")[2]
+        paths = files_of_module(module, code.path, self._by_end.get(end, ()) if end else self.texts)
+        return [there for path in paths if (there := self.code(path)) is not None]
 
-    def bases(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[str]:
-        """The names of all direct and indirect bases of a class, as they are written."""
-        for base in code.bases.get(owner, ()):
-            yield base
-            place = self._resolve_name(code, base)
-            if place is not None and place not in seen:
-                yield from self.bases(*place, seen | {place})
+    def function(self, code: Code, dotted: str) -> Place | None:
+        """The function that a name means in a file."""
+        place = self.resolve(code, dotted)
+        return place if place is not None and place[1] in place[0].functions else None
 
-    def _from_elsewhere(self, code: Code, function: str) -> list[_Place]:
-        """The definitions of this name in the files from which this one imports it."""
-        outer, separator, inner = function.partition("::")
-        found = [self._find_imported(code, star, outer) for star in code.stars]
-        found += [self._resolve_name(code, outer)] if outer in code.imports else []
-        return [(place[0], f"{place[1]}{separator}{inner}") for place in found if place is not None]
+    def called(self, place: Place, call: ast.Call, within: Place | None = None) -> Place | None:
+        """The function that a call in a function means.
 
-    def _resolve_name(self, code: Code, dotted: str) -> _Place | None:
-        """The class or function of a test file that a dotted name means here."""
-        first, _, rest = dotted.partition(".")
-        if dotted in code.bases:
-            return code, dotted
-        if first not in code.imports:
-            return None
-        module, name = code.imports[first]
-        if not rest:
-            return self._find_imported(code, module, name)
-        return self._find_imported(code, f"{module}.{name}".strip("."), rest)
-
-    def _find_super(self, place: _Place, call: ast.Call) -> _Place | None:
-        code, function = place
+        `within`: the test that runs: `self` is an object of its class, which may inherit the function.
+        """
+        code, name = place
         match call.func:
-            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
-                owner = function.rpartition("::")[0]
-                meant = (self._resolve_name(code, base) for base in code.bases.get(owner, ()))
-                found = (self.find(m[0], f"{m[1]}::{name}") for m in meant if m is not None)
-                return next(filter(None, found), None)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=method):
+                own, test = within or place
+                inherited = own, f"{test.rpartition('::')[0]}::{method}"
+                return inherited if self.function(*inherited) is not None else None
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
+                bases = code.bases(name.rpartition("::")[0])
+                meant = (self.function(code, f"{base}.{method}") for base in bases)
+                return next(filter(None, meant), None)
+            case ast.Name() | ast.Attribute():
+                return self.function(code, ast.unparse(call.func))
             case _:
                 return None
 
-    def _find_helper(self, code: Code, within: _Place, call: ast.Call) -> _Place | None:
-        """The helper that a call means. `within`: the running test, in the class that is collected."""
-        own, owner = within[0], within[1].rpartition("::")[0]
-        match call.func:
-            case ast.Name(id=name) if name in code.functions:
-                return code, name
-            case ast.Name(id=name) if name in code.imports:
-                return self._find_imported(code, *code.imports[name])
-            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if owner:
-                return own, f"{owner}::{name}"
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if module in code.imports:
-                parent, child = code.imports[module]
-                return self._find_imported(code, f"{parent}.{child}".strip("."), name)
-            case _:
-                return None
-
-    def _find_imported(self, code: Code, module: str, name: str) -> _Place | None:
-        """Finds a name in the only test file that the module's name can mean; see `files_of_module`."""
-        paths = files_of_module(module, code.path, self._texts)
-        found = self.code(paths[0]) if len(paths) == 1 else None
-        return None if found is None else (found, name)
+    def classes_above(
+        self, code: Code, owner: str, seen: frozenset[object] = frozenset()
+    ) -> Iterator[tuple[str, Place | None]]:
+        """The direct and indirect bases of a class, the nearest first: as they are written, and where."""
+        for base in code.bases(owner):
+            place = self.resolve(code, base)
+            yield base, place
+            if place is not None and place not in seen:
+                yield from self.classes_above(*place, seen | {place})
 
 
-def _statements(body: Iterable[ast.stmt], guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
-    for node in body:
-        yield node, guarded
-        yield from _inner_statements(node, guarded)
-        if isinstance(node, _LEAVES):
-            return
-        guarded = guarded or (_is_block(node) and leaves(node))
-
-
-def _inner_statements(node: ast.stmt, guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
-    match node:
-        case ast.With(body=body, items=items) | ast.AsyncWith(body=body, items=items):
-            guarded = guarded or any(_swallows(item.context_expr) for item in items)
-            if any(_expects_raise(item.context_expr) for item in items):
-                # The last statement is expected to raise, so its changed form may raise as well: guarded.
-                yield from _statements(body[:-1], guarded)
-                yield from _statements(body[-1:], guarded=True)
-            else:
-                yield from _statements(body, guarded)
-        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
-            yield from _statements(body, guarded or bool(handlers))
-            for block in (*(handler.body for handler in handlers), orelse):
-                yield from _statements(block, guarded=True)
-            yield from _statements(finalbody, guarded)
-        case ast.Match(cases=cases):
-            for case in cases:
-                yield from _statements(case.body, guarded=True)
-        case _:
-            for part in ("body", "orelse"):
-                yield from _statements(getattr(node, part, []), guarded=True)
-
-
-def leaves(node: ast.stmt) -> bool:
-    return any(isinstance(inner, _LEAVES) for inner in nodes_in(node))
-
-
-def _is_block(node: ast.stmt) -> bool:
-    return hasattr(node, "body") and not isinstance(node, Function | ast.ClassDef)
-
-
-def _expects_raise(context: ast.expr) -> bool:
-    return isinstance(context, ast.Call) and last_name(context.func) in _RAISING
-
-
-def _swallows(context: ast.expr) -> bool:
-    """Whether this context may catch a failed assertion in its block."""
-    if not isinstance(context, ast.Call) or last_name(context.func) not in _CATCHING:
-        return False
-    parts = (part for arg in context.args for part in nodes_in(arg))
-    return any(isinstance(part, ast.Name | ast.Attribute) and last_name(part) in BROAD for part in parts)
-
-
-def _is_assertion(stmt: ast.stmt) -> bool:
-    """Whether a statement is the assertion on its line, which may hold several statements."""
-    match stmt:
-        case ast.Assert():
-            return True
-        case ast.Expr(value=value):
-            calls = [node for node in nodes_in(value) if isinstance(node, ast.Call)]
-        case ast.With(items=items) | ast.AsyncWith(items=items):
-            calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
-        case _:
-            return False
-    names = [last_name(call.func).lower() for call in calls]
-    return any(name.startswith("assert") or name in _EXPECTING for name in names)
-
-
-def _calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, bool]]:
-    """The calls in a statement, not in its blocks; and whether each is made whenever the statement runs."""
-    direct = getattr(stmt, "value", None)
-    direct = direct.value if isinstance(direct, ast.Await) else direct
-    own = (child for child in ast.iter_child_nodes(stmt) if isinstance(child, ast.expr | ast.withitem))
-    if isinstance(stmt, Function | ast.ClassDef):
-        return
-    for child in own:
-        for node in nodes_in(child):
-            if isinstance(node, ast.Call):
-                yield node, node is direct
-
-
-def _is_call_of(stmt: ast.stmt, helpers: list[ast.Call]) -> bool:
-    """Whether a statement only calls a helper whose own assertions were found."""
-    value = getattr(stmt, "value", None)
-    return any(value is call or getattr(value, "value", None) is call for call in helpers)
+def _import_of(code: Code, dotted: str) -> Iterator[tuple[str, str]]:
+    """The modules that a dotted name may come from by a file's imports, each with the name in it."""
+    first, dot, rest = dotted.partition(".")
+    origins = [f"{code.imports[first]}{dot}{rest}"] if first in code.imports else []
+    origins += (star[:-1] + dotted for star in code.imports if star.endswith("*"))
+    for origin in origins:
+        dots = origin[: len(origin) - len(origin.lstrip("."))]  # those of a relative import
+        words = origin[len(dots) :].split(".")
+        for count in range(len(words) - 1, -1 if dots else 0, -1):
+            yield dots + ".".join(words[:count]), ".".join(words[count:])

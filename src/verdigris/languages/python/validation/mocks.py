@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from verdigris.languages.findings import TestFault
 from verdigris.languages.python.modules import SUFFIX, dotted_name
 from verdigris.languages.python.stubs.forms import Function, last_name, owner_name
-from verdigris.languages.python.weakening.suite import suite_of_texts
+from verdigris.languages.python.tests.code import Files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from verdigris.languages.findings import TestText
-    from verdigris.languages.python.weakening.names import File, SuiteFiles
+    from verdigris.languages.python.tests.code import Code
 
 _SPYING = frozenset({"wraps", "autospec_call_through"})
 _SET_UP = frozenset({"setUp", "setup_method", "setUpClass", "setup_class", "setup", "setup_module"})
@@ -23,12 +23,12 @@ _SET_UP = frozenset({"setUp", "setup_method", "setUpClass", "setup_class", "setu
 
 def find_mocked_subjects(test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
     """Finds such mocks. `sources`: paths of the project's modules. None if the test is not in the text."""
-    suite = suite_of_texts(test.texts)
-    file = suite.files.get(test.path)
+    files = Files(test.texts)
+    file = files.code(test.path)
     if file is None or test.name not in file.functions:
         return None
     reading = _TestMocks(test, file, frozenset(filter(None, map(_module, sources))))
-    for owner, function in _nodes_around(suite, file, test.name):
+    for owner, function in _nodes_around(files, file, test.name):
         reading.take_patches(owner, function)
     function = file.functions[test.name]
     reading.take_uses(function)
@@ -40,14 +40,14 @@ def _module(path: str) -> str:
     return dotted_name(path) if path.endswith(SUFFIX) else ""
 
 
-def _nodes_around(suite: SuiteFiles, file: File, name: str) -> Iterator[tuple[File, ast.AST]]:
+def _nodes_around(files: Files, file: Code, name: str) -> Iterator[tuple[Code, ast.AST]]:
     """The code that runs for a test: decorators of its class, set-up functions, fixtures, and itself."""
     owner = name.rpartition("::")[0]
     for node in ast.walk(file.tree):
         if isinstance(node, ast.ClassDef) and node.name in owner.split("::"):
             yield from ((file, decorator) for decorator in node.decorator_list)
     yield from ((file, node) for known, node in file.functions.items() if _sets_up(known, owner))
-    waiting: list[tuple[File, Function]] = [(file, file.functions[name])]
+    waiting: list[tuple[Code, Function]] = [(file, file.functions[name])]
     waiting += ((file, node) for node in file.functions.values() if _is_automatic(node))
     seen: set[int] = set()
     while waiting:
@@ -55,7 +55,7 @@ def _nodes_around(suite: SuiteFiles, file: File, name: str) -> Iterator[tuple[Fi
         if id(function) not in seen:
             seen.add(id(function))
             yield there, function
-            wanted = (suite.fixture(there, arg.arg) for arg in function.args.args)
+            wanted = (files.fixture(there, arg.arg) for arg in function.args.args)
             waiting += (found for found in wanted if found is not None)
 
 
@@ -73,7 +73,7 @@ def _is_automatic(function: Function) -> bool:
 @dataclass(slots=True)
 class _TestMocks:
     test: TestText
-    file: File
+    file: Code
     modules: frozenset[str]
     patched: dict[str, tuple[str, int]] = field(default_factory=dict)
     """By dotted name: the path and line that replaces it."""
@@ -82,13 +82,13 @@ class _TestMocks:
     methods: set[str] = field(default_factory=set)
     """Names of methods that the test calls on any object."""
 
-    def take_patches(self, file: File, started: ast.AST) -> None:
+    def take_patches(self, file: Code, started: ast.AST) -> None:
         for node in ast.walk(started):
             for target in self._targets(file, node):
                 if self._is_project(target):
                     self.patched.setdefault(target, (file.path, getattr(node, "lineno", 1)))
 
-    def _targets(self, file: File, node: ast.AST) -> Iterator[str]:
+    def _targets(self, file: Code, node: ast.AST) -> Iterator[str]:
         match node:
             case ast.Call(keywords=words) if any(word.arg in _SPYING for word in words):
                 return
@@ -176,7 +176,7 @@ def _texts(nodes: Iterable[ast.expr]) -> Iterator[str]:
                 yield key.value
 
 
-def _dotted_name(file: File, node: ast.expr) -> str:
+def _dotted_name(file: Code, node: ast.expr) -> str:
     """The dotted meaning of an expression by the file's imports; other names stay as they are."""
     match node:
         case ast.Name(id=name):

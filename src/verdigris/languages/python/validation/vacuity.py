@@ -18,21 +18,20 @@ from verdigris.languages.python.stubs.forms import (
     parametrized_names,
 )
 from verdigris.languages.python.syntax import is_literal
-from verdigris.languages.python.tests.code import Tests
+from verdigris.languages.python.tests.code import Files, own_nodes
+from verdigris.languages.python.tests.reached import reached_assertions
 from verdigris.languages.python.validation.blocks import find_block_faults, truth_of
 from verdigris.languages.python.validation.mocks import find_mocked_subjects
 from verdigris.languages.python.validation.stub_answers import FORMS
 from verdigris.languages.python.weakening.facts import facts
-from verdigris.languages.python.weakening.names import own_nodes
 from verdigris.languages.python.weakening.strength import conjuncts
-from verdigris.languages.python.weakening.suite import suite_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from random import Random
 
     from verdigris.languages.findings import StubBody, TestText
-    from verdigris.languages.python.tests.code import AssertionPlace
+    from verdigris.languages.python.tests.reached import AssertionPlace
 
 _REFLEXIVE = ast.Eq | ast.Is | ast.LtE | ast.GtE
 _DISPLAYS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
@@ -47,13 +46,13 @@ class _FoundTest:
 
 
 def _find_test(test: TestText) -> _FoundTest | None:
-    tests = Tests(test.texts)
-    code = tests.code(test.path)
-    place = None if code is None else tests.find(code, test.name)
+    files = Files(test.texts)
+    code = files.code(test.path)
+    place = None if code is None else files.function(code, test.name)
     if code is None or place is None:
         return None
     there, name = place
-    return _FoundTest(there.path, there.functions[name], tuple(tests.assertions(code, test.name)))
+    return _FoundTest(there.path, there.functions[name], tuple(reached_assertions(files, code, test.name)))
 
 
 class PythonValidation(Validation):
@@ -111,10 +110,10 @@ def assertion_lines(test: TestText) -> tuple[tuple[str, int], ...]:
 
 def _forms(test: TestText) -> dict[tuple[str, int], list[ast.expr]]:
     """Maps the place of each assertion to its forms in all cases of the test, with values for names."""
-    suite = suite_of_texts(test.texts)
-    file = suite.files.get(test.path)
+    files = Files(test.texts)
+    code = files.code(test.path)
     forms: dict[tuple[str, int], list[ast.expr]] = {}
-    for fact in facts(suite, file, test.name) if file is not None and test.name in file.functions else ():
+    for fact in facts(files, code, test.name) if code is not None and test.name in code.functions else ():
         forms.setdefault((fact.path, fact.line), []).append(fact.form)
     return forms
 

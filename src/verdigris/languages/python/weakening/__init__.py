@@ -11,7 +11,7 @@ from verdigris.languages.python.syntax import parse_or_none
 from verdigris.languages.python.tests import read_test_comments
 from verdigris.languages.python.weakening.suite import inherited_losses, pairs, states
 from verdigris.languages.test_comments import marks_of
-from verdigris.languages.weakening import Loss, describe_losses, losses_between
+from verdigris.languages.weakening import describe_losses, is_given_up, losses_between
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -39,30 +39,24 @@ def weakenings(
         return unreadable
     try:
         old, new = states(before, after, changed)
-        no_longer_inherited = [*inherited_losses(before, after)]
+        losing = [*losses_between(old, new, pairs(old, new)), *inherited_losses(before, after)]
     except RecursionError:
         why = "it is nested too deeply to be read"
         return tuple(Weakening("unreadable", path, 1, "", why) for path in sorted(changed & after.keys()))
-    losing = [*losses_between(old, new, pairs(old, new)), *no_longer_inherited]
-    given_up = _split_revised(revised, before)
-    return describe_losses(loss for loss in losing if not any(_covers(entry, loss) for entry in given_up))
+    places = _places_of(revised, before)
+    kept = (loss for loss in losing if not is_given_up(loss.path, loss.scope, places, whole=True))
+    return describe_losses(kept)
 
 
-def _split_revised(revised: Collection[str], before: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The path and function of each entry of `revised`."""
-    slugs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+def _places_of(revised: Collection[str], before: Mapping[str, str]) -> list[str]:
+    """The path, and function if there is one, of each entry of `revised`; slugs stand for their tests."""
+    slugs: defaultdict[str, list[str]] = defaultdict(list)
     for path, text in before.items():
         for mark in marks_of(read_test_comments(text)) if MARK in text else ():
-            slugs[mark.slug].append((path, str(mark.test)))
-    entries = []
+            slugs[mark.slug].append(f"{path}::{mark.test}")
+    places = []
     for entry in revised:
         native = split_id(entry)
-        entries += slugs.get(entry.partition("[")[0], []) or [(native.path, native.function)]
-    return entries
-
-
-def _covers(entry: tuple[str, str], loss: Loss) -> bool:
-    path, function = entry
-    if not function:
-        return loss.path == path or loss.path.startswith(f"{path.rstrip('/')}/")
-    return loss.path == path and f"{loss.scope}::".startswith(f"{function}::")
+        place = f"{native.path}::{native.function}" if native.function else native.path
+        places += slugs.get(entry.partition("[")[0], []) or [place]
+    return places

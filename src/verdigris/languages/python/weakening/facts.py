@@ -1,70 +1,57 @@
-"""Lists all facts that a suite asserts, test by test and row by row; and the marks that skip tests."""
+"""Lists all facts that a suite asserts, test by test and row by row."""
 
 from __future__ import annotations
 
 import ast
 import itertools
-from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
-from verdigris.languages.assertions import Assertion, AssertionChange, Mark, Name
-from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
+from verdigris.core.value import replace, value
+from verdigris.languages.assertions import Assertion, AssertionChange, Fact
+from verdigris.languages.python.stubs.forms import Function, last_name, owner_name, parametrized_names
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import (
-    BLOCKS,
-    LEAVES,
-    asserting_context,
+    Shape,
+    asserting_contexts,
     branches,
-    is_assert_call,
-    skip_owners,
-    skips,
-    visible_statements,
+    failing_condition,
+    is_assertion,
+    walk_statements,
 )
-from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
-from verdigris.languages.python.weakening.strength import compare, conjuncts, normalize, raise_form
+from verdigris.languages.python.tests.code import owners_of
+from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row
+from verdigris.languages.python.weakening.strength import compare, conjuncts, negate, normalize, raise_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from verdigris.languages.python.weakening.names import Env, File, SuiteFiles
+    from verdigris.languages.python.tests.code import Code, Env, Files, Place
 
 _CALLS = 4
 """How deep calls of helpers are followed."""
 _CASES = 400
-_PLACE = ast.Name("$", ast.Load())
 
 Guard = tuple[str, ast.expr | None]
 
 
 @value
-class Fact:
-    path: str
-    line: int
-    what: str
-    """The assertion as it is written."""
-    scope: str
-    """The test (`Class::name`) that makes it."""
-    case: str
-    """The row of a table for which it is asserted; else empty."""
+class PythonFact(Fact):
     form: ast.expr
     """The asserted expression, with values in place of names."""
-    guards: tuple[str, ...]
-    match: Assertion
 
-    def compare_with(self, other: Fact) -> AssertionChange:
+    def compare_with(self, other: PythonFact) -> AssertionChange:
         return compare(self.form, other.form)
 
     def calls(self) -> set[str]:
         return {ast.unparse(node.func) for node in nodes_in(self.form) if isinstance(node, ast.Call)}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _FactPlace:
     names: TestNames
-    scope: str
-    owner: str = ""
+    test: Place
+    running: Place
+    """The function of the suite that runs: the test, or a helper."""
     guards: tuple[Guard, ...] = ()
     case: str = ""
     calls: int = 0
@@ -73,28 +60,33 @@ class _FactPlace:
     def under(self, *guards: Guard) -> _FactPlace:
         return replace(self, guards=(*self.guards, *guards))
 
+    def after(self, node: ast.stmt) -> _FactPlace:
+        if failing_condition(node) is not None:
+            return self
+        return self.under(("after", node.test if isinstance(node, ast.If) else None))
 
-def facts(suite: SuiteFiles, file: File, name: str) -> Iterator[Fact]:
+    def inside(self, block: Sequence[ast.stmt]) -> _FactPlace:
+        return replace(self, inner=(*self.inner, *(node for node in block if isinstance(node, Function))))
+
+    def in_row(self, target: ast.expr, row: ast.expr) -> _FactPlace:
+        """The place in a loop over a table, while it is at this row."""
+        inside = replace(self, case=", ".join(filter(None, [self.case, ast.unparse(row)])))
+        env = bind_row(target, row)
+        if env is None:
+            return inside.under(("for", row))
+        return replace(inside, names=self.names.with_rows(env))
+
+
+def facts(files: Files, code: Code, name: str) -> Iterator[PythonFact]:
     """The facts of one function that is called by the runner, or by a caller that is not in the suite."""
-    function = file.functions[name]
-    owner = name.rpartition("::")[0]
-    names = TestNames(suite, file)
-    tables = [*function.decorator_list, *_class_decorators(file.tree, owner)]
+    function = code.functions[name]
+    names = TestNames(files, code)
+    classes = [code.classes[owner] for owner in owners_of(name) if owner in code.classes]
+    tables = [d for node in (function, *classes) for d in node.decorator_list]
     for case, env, guards in _rows(tables, names):
-        inner = names.enter(file, function, {})
-        yield from _facts_of_block(function.body, _FactPlace(inner.with_rows(env), name, owner, guards, case))
-
-
-def _class_decorators(tree: ast.Module, owner: str) -> list[ast.expr]:
-    wanted = owner.split("::")
-    if not owner:
-        return []
-    return [
-        d
-        for n in nodes_in(tree)
-        if isinstance(n, ast.ClassDef) and n.name in wanted
-        for d in n.decorator_list
-    ]
+        inner = names.enter(code, function, {}).with_rows(env)
+        at = _FactPlace(inner, (code, name), (code, name), guards, case)
+        yield from _facts_of_block(function.body, at)
 
 
 def _rows(decorators: Iterable[ast.expr], names: TestNames) -> Iterator[tuple[str, Env, tuple[Guard, ...]]]:
@@ -118,11 +110,11 @@ def _table(parameters: ast.expr, values: ast.expr, names: TestNames) -> list[tup
     rows = names.rows(values)
     if rows is None:
         return None
-    found = []
+    table = []
     for row in map(_without_param, rows):
         parts = row.elts if len(wanted) > 1 and isinstance(row, ast.Tuple | ast.List) else [row]
-        found.append((ast.unparse(row), dict(zip(wanted, parts, strict=False))))
-    return found
+        table.append((ast.unparse(row), dict(zip(wanted, parts, strict=False))))
+    return table
 
 
 def _without_param(row: ast.expr) -> ast.expr:
@@ -133,51 +125,42 @@ def _without_param(row: ast.expr) -> ast.expr:
             return row
 
 
-def _facts_of_block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
-    at = replace(at, inner=(*at.inner, *(node for node in body if isinstance(node, Function))))
-    for node in visible_statements(body):
-        yield from _facts_of_statement(node, at)
-        if isinstance(node, LEAVES):
-            return
-        if isinstance(node, BLOCKS) and any(isinstance(part, LEAVES) for part in nodes_in(node)):
-            at = at.under(("after", node.test if isinstance(node, ast.If) else None))
+def _facts_of_block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[PythonFact]:
+    for node, where in walk_statements(body, at.inside(body), _blocks):
+        yield from _facts_of_statement(node, where)
 
 
-def _facts_of_statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
+def _blocks(node: ast.stmt, at: _FactPlace) -> Iterator[tuple[Sequence[ast.stmt], _FactPlace]]:
+    """The blocks of a statement; that of a loop over a table once for each row."""
+    places: list[tuple[Sequence[ast.stmt], _FactPlace]]
+    match node:
+        case ast.With() | ast.AsyncWith():
+            guards = [(last_name(check.func), None) for check in asserting_contexts(node)]
+            places = [(node.body, at.under(*guards))]
+        case ast.For(target=target, iter=table, body=body) if (rows := at.names.rows(table)) is not None:
+            places = [(body, at.in_row(target, row)) for row in rows]
+        case _:
+            places = [(block, at.under(*_guards(guard))) for block, guard in branches(node)]
+    return ((block, inside.inside(block)) for block, inside in places)
+
+
+def _facts_of_statement(node: ast.stmt, at: _FactPlace) -> Iterator[PythonFact]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return
         case ast.Assert(test=test):
             yield from _facts(node, f"assert {ast.unparse(test)}", conjuncts(test), at)
-        case ast.Expr(value=value) if any(map(is_assert_call, nodes_in(value))):
-            helped = [*_facts_of_calls(value, at)]
-            yield from helped or _facts(node, ast.unparse(value), conjuncts(value), at)
-        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            checks = [call for item in items if (call := asserting_context(item.context_expr)) is not None]
-            for check in checks:
+        case ast.Expr(value=value) if is_assertion(node):
+            yield from [*_facts_of_calls(value, at)] or _facts(node, ast.unparse(value), conjuncts(value), at)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            for check in asserting_contexts(node):
                 if last_name(check.func) != "suppress":
-                    what = f"with {ast.unparse(check)}"
-                    yield from _facts(node, what, [raise_form(check, body)], at)
-            yield from _facts_of_block(body, at.under(*((last_name(check.func), None) for check in checks)))
-        case ast.For(target=target, iter=table, body=body) if (rows := at.names.rows(table)) is not None:
-            yield from _facts_of_loop(target, rows, body, at)
-        case ast.stmt() if inner := list(branches(node)):
-            for block, guard in inner:
-                yield from _facts_of_block(block, at.under(*_guards(guard)))
-        case _:
+                    yield from _facts(node, f"with {ast.unparse(check)}", [raise_form(check, body)], at)
+        case ast.If() if (failing := failing_condition(node)) is not None:
+            asserted = negate(failing)
+            yield from _facts(node, f"assert {ast.unparse(asserted)}", conjuncts(asserted), at)
+        case _ if not any(True for _ in branches(node)):
             yield from _facts_of_calls(node, at)
-
-
-def _facts_of_loop(
-    target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _FactPlace
-) -> Iterator[Fact]:
-    for row in rows:
-        env = bind_row(target, row)
-        case = ", ".join(filter(None, [at.case, ast.unparse(row)]))
-        if env is None:
-            yield from _facts_of_block(body, replace(at, case=case).under(("for", row)))
-        else:
-            yield from _facts_of_block(body, replace(at, case=case, names=at.names.with_rows(env)))
 
 
 def _guards(guard: tuple[object, ...]) -> list[Guard]:
@@ -189,139 +172,60 @@ def _guards(guard: tuple[object, ...]) -> list[Guard]:
     return [(str(word), ast.Tuple(parts, ast.Load()) if parts else None)]
 
 
-def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[PythonFact]:
     """The facts of the suite's functions that a statement calls or passes on."""
     if at.calls >= _CALLS:
         return
+    inner = {function.name: function for function in reversed(at.inner)}
     for part in nodes_in(node):
         match part:
-            case ast.Call(func=ast.Name(id=name)):
-                yield from _facts_of_helper(name, part, at)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
-                yield from _facts_of_helper(f"{at.owner}::{name}", part, at)
-            case ast.Call(func=ast.Attribute() as func):
-                yield from _facts_of_helper(ast.unparse(func), part, at)
-            case ast.Name(id=name, ctx=ast.Load()) if any(f.name == name for f in at.inner):
-                yield from _facts_of_helper(name, ast.Call(part, [], []), at)
+            case ast.Call(func=ast.Name(id=name)) if name in inner:
+                yield from _facts_of_inner(inner[name], part, at)
+            case ast.Call():
+                yield from _facts_of_helper(part, at)
+            case ast.Name(id=name, ctx=ast.Load()) if name in inner:
+                yield from _facts_of_inner(inner[name], ast.Call(part, [], []), at)
 
 
-def _facts_of_helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_helper(call: ast.Call, at: _FactPlace) -> Iterator[PythonFact]:
     names = at.names
-    nested = next((f for f in at.inner if f.name == name), None)
-    file, known = names.suite.helper(names.file, name) or (names.file, "")
-    function = nested or file.functions.get(known)
-    if function is None or function.name.startswith("test"):
+    helper = names.files.called(at.running, call, within=at.test)
+    place = None if helper is None else names.files.function(*helper)
+    if place is None:
         return
-    given = arguments(function, call, names, method="::" in known)
-    entered = names.enter(file, function, given)
-    if nested is not None:
-        entered.env = {**names.env, **entered.env}
-        entered.local |= names.local
-    yield from _facts_of_block(function.body, replace(at, names=entered, calls=at.calls + 1))
+    code, name = place
+    function = code.functions[name]
+    if not function.name.startswith("test"):
+        is_bound = "::" in name and owner_name(call.func) in {"self", "cls", ""}
+        entered = names.enter(code, function, arguments(function, call, names, method=is_bound))
+        inside = replace(at, names=entered, running=place, calls=at.calls + 1)
+        yield from _facts_of_block(function.body, inside)
 
 
-def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_inner(function: Function, call: ast.Call, at: _FactPlace) -> Iterator[PythonFact]:
+    """The facts of a function that is defined in the running one, and sees its names."""
+    outer = at.names
+    entered = outer.enter(outer.code, function, arguments(function, call, outer, method=False))
+    names = replace(entered, env={**outer.env, **entered.env}, local=entered.local | outer.local)
+    yield from _facts_of_block(function.body, replace(at, names=names, calls=at.calls + 1))
+
+
+def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace) -> Iterator[PythonFact]:
     guards = [(word, None if test is None else at.names.inline_names(test)) for word, test in at.guards]
     for test in tests:
         for form in conjuncts(at.names.inline_names(test)):
             # With the values of a row, both sides may be tuples, which are asserted part by part.
             whole = normalize(form)
-            places: list[Name] = []
-            local = at.names.local
-            shape = "|".join(
-                [
-                    *(f"{word}:{_shape(test, local, places)}" for word, test in guards),
-                    _shape(whole, local, places),
-                ]
-            )
+            shape = Shape(at.names.local, loose=False)
+            text = shape.write([*guards, whole])
             shown = tuple(word if test is None else f"{word} {ast.unparse(test)}" for word, test in guards)
-            yield Fact(
-                at.names.file.path,
+            yield PythonFact(
+                at.names.code.path,
                 node.lineno,
                 what,
-                at.scope,
+                at.test[1],
+                shown,
+                Assertion(node.lineno, what, at.test[1], text, tuple(shape.names)),
                 at.case,
                 whole,
-                shown,
-                Assertion(node.lineno, what, at.scope, shape, tuple(places)),
             )
-
-
-def _shape(node: ast.expr | None, local: frozenset[str], places: list[Name]) -> str:
-    if node is None:
-        return ""
-    here = [
-        Name(part.id, local=True)
-        for part in nodes_in(node)
-        if isinstance(part, ast.Name) and part.id in local
-    ]
-    places += here
-    return ast.unparse(rename(node, lambda name: _PLACE if name.id in local else name) if here else node)
-
-
-_DESELECTING = frozenset({"collect_ignore", "collect_ignore_glob", "__test__"})
-_COLLECTING = ("pytest_collection", "pytest_ignore_collect", "pytest_collect", "pytest_itemcollected")
-_RUNNING = (
-    *(
-        "pytest_runtest",
-        "pytest_pyfunc_call",
-        "pytest_pycollect",
-        "pytest_make_collect",
-        "pytest_sessionfinish",
-    ),
-    *(
-        "pytest_report_teststatus",
-        "pytest_cmdline",
-        "pytest_load_initial",
-        "pytest_assertion",
-        "pytest_exception",
-    ),
-    *("pytest_fixture_setup", "pytest_configure", "pytest_generate_tests"),
-)
-
-
-@lru_cache(maxsize=16)
-def marks(tree: ast.Module) -> tuple[Mark, ...]:
-    """The marks of a file. The last ones are cached, like the trees."""
-    return tuple(_marks(tree.body, "", skip_owners(tree)))
-
-
-def _marks(body: list[ast.stmt], scope: str, owners: frozenset[str]) -> Iterator[Mark]:
-    for node in body:
-        match node:
-            case ast.ClassDef(name=name, body=inner):
-                inside = f"{scope}{name}"
-                for decorator in node.decorator_list:
-                    yield from _find_skips(decorator, inside, owners)
-                yield from _marks(inner, f"{inside}::", owners)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield from _find_skips(node, f"{scope}{name}", owners)
-                yield from _find_hooks(node)
-            case _:
-                yield from _find_skips(node, scope.removesuffix("::"), owners)
-                yield from _find_assignments(node, scope.removesuffix("::"))
-
-
-def _find_skips(node: ast.AST, scope: str, owners: frozenset[str]) -> Iterator[Mark]:
-    yield from (Mark("skipped", mark.line, mark.what, scope) for mark in skips(node, owners))
-
-
-def _find_hooks(node: Function) -> Iterator[Mark]:
-    if node.name.startswith(_COLLECTING):
-        yield Mark("deselected", node.lineno, ast.unparse(node), "")
-    elif node.name.startswith(_RUNNING):
-        yield Mark("hook", node.lineno, ast.unparse(node), "")
-
-
-def _find_assignments(node: ast.stmt, scope: str) -> Iterator[Mark]:
-    match node:
-        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
-            names = {last_name(target) for target in targets}
-        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            names = {last_name(target)}
-        case _:
-            return
-    if names & _DESELECTING and ast.unparse(node) != "__test__ = True":
-        yield Mark("deselected", node.lineno, ast.unparse(node), scope)
-    elif "pytest_plugins" in names:
-        yield Mark("hook", node.lineno, ast.unparse(node), scope)

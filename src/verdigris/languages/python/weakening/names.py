@@ -1,4 +1,4 @@
-"""Resolves the names in a test to constants, table rows, fixtures and imports."""
+"""Writes values in place of the names in a test: of constants, table rows, fixtures and imports."""
 
 from __future__ import annotations
 
@@ -6,116 +6,22 @@ import ast
 import itertools
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from verdigris.languages.python.modules import files_of_module, imported_names
 from verdigris.languages.python.stubs.forms import Function, is_docstring
-from verdigris.languages.python.syntax import nodes_in, shared_tree
-from verdigris.languages.python.tests import is_fixture, visible_statements
+from verdigris.languages.python.syntax import nodes_in
+from verdigris.languages.python.tests.code import find_single_assignments, own_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
+
+    from verdigris.languages.python.tests.code import Code, Env, Files
 
 _DEPTH = 6
 _LARGE = 2_000
 """An expression with more nodes than this keeps its names."""
 _ROWS = 300
-
-Env = dict[str, ast.expr]
-
-
-@dataclass(eq=False)
-class File:
-    """A parsed file, shared by many comparisons: its tree must not be changed."""
-
-    path: str
-    tree: ast.Module
-    imports: dict[str, str] = field(default_factory=dict)
-    values: Env = field(default_factory=dict)
-    """Values of the names that the top level assigns once."""
-    functions: dict[str, Function] = field(default_factory=dict)
-    """Functions by `Class::name`."""
-
-    @cached_property
-    def meanings(self) -> Mapping[str, str]:
-        """Maps each name to its meaning as text: a function with its classes, a value, or an import."""
-        heads = {
-            node.name: "".join(map(ast.dump, [*node.decorator_list, *node.bases]))
-            for node in nodes_in(self.tree)
-            if isinstance(node, ast.ClassDef)
-        }
-        functions = {
-            name: "".join([ast.dump(function), *(heads[c] for c in name.split("::")[:-1])])
-            for name, function in self.functions.items()
-        }
-        return functions | {name: ast.dump(value) for name, value in self.values.items()} | self.imports
-
-    @cached_property
-    def words(self) -> Mapping[str, frozenset[str]]:
-        """Maps each function to the names that it uses, also as strings."""
-        return {name: frozenset(named_words(function)) for name, function in self.functions.items()}
-
-
-def named_words(node: ast.AST) -> Iterator[str]:
-    for part in nodes_in(node):
-        match part:
-            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
-                yield word
-            case ast.Constant(value=str(word)):
-                yield word
-
-
-@lru_cache(maxsize=16)
-def read_file(path: str, text: str) -> File | None:
-    """Reads a file. The last ones are cached: the new file of one comparison is the old one of the next."""
-    tree = shared_tree(text)
-    return None if tree is None else _file_of(path, tree)
-
-
-def _file_of(path: str, tree: ast.Module) -> File:
-    file = File(path, tree)
-    for node in nodes_in(tree):
-        match node:
-            case ast.Import() | ast.ImportFrom():
-                file.imports |= imported_names(node)
-    file.values = _find_single_assignments(tree)
-    file.functions = dict(_functions(tree.body, ""))
-    return file
-
-
-def _functions(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, Function]]:
-    for node in visible_statements(body):
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield scope + name, node
-            case ast.ClassDef(name=name, body=inner):
-                yield from _functions(inner, f"{scope}{name}::")
-
-
-def own_nodes(owner: ast.Module | Function) -> Iterator[ast.AST]:
-    """The nodes of a scope, without those of functions and classes inside it."""
-    stack: list[ast.AST] = list(reversed(owner.body))
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, Function | ast.ClassDef):
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
-
-
-def _find_single_assignments(owner: ast.Module | Function) -> Env:
-    nodes = list(own_nodes(owner))
-    stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
-    found: Env = {}
-    for node in nodes:
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                | ast.NamedExpr(target=ast.Name(id=name), value=value)
-            ) if stores[name] == 1:
-                found[name] = value
-    return found
 
 
 def _find_local_functions(owner: Function) -> Env:
@@ -142,95 +48,56 @@ def _find_only_value(function: ast.FunctionDef) -> ast.expr | None:
             return None
 
 
-@dataclass(slots=True)
-class SuiteFiles:
-    files: Mapping[str, File]
-    fixtures: dict[str, tuple[File, Function]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for file in self.files.values():
-            found = (function for function in file.functions.values() if is_fixture(function))
-            self.fixtures |= {function.name: (file, function) for function in found}
-
-    def fixture(self, file: File, name: str) -> tuple[File, Function] | None:
-        own = file.functions.get(name)
-        return (file, own) if own is not None and is_fixture(own) else self.fixtures.get(name)
-
-    def value(self, file: File, dotted: str) -> ast.expr | None:
-        """The value of a name that a file imports from another file of the suite."""
-        module, name = _split_dotted(dotted)
-        return next((f.values[name] for f in self._modules(file, module) if name in f.values), None)
-
-    def helper(self, file: File, name: str, depth: int = _DEPTH) -> tuple[File, str] | None:
-        """The function that a dotted name means in a file: its own, or one that it imports."""
-        if name in file.functions:
-            return file, name
-        first, dot, rest = name.partition(".")
-        origins = [f"{file.imports[first]}{dot}{rest}"] if first in file.imports else []
-        if not dot:
-            origins += (star[:-1] + name for star in file.imports if star.endswith("*"))
-        for module, last in map(_split_dotted, origins if depth else ()):
-            for home in self._modules(file, module):
-                if found := self.helper(home, last, depth - 1):
-                    return found
-        return None
-
-    def _modules(self, file: File, module: str) -> list[File]:
-        return [self.files[path] for path in files_of_module(module, file.path, self.files)]
-
-
-def _split_dotted(dotted: str) -> tuple[str, str]:
-    """Module and name; the dots of a relative import belong to the module."""
-    name = dotted.rpartition(".")[2]
-    module = dotted[: len(dotted) - len(name)]
-    return (module.removesuffix(".") if module.strip(".") else module), name
+@lru_cache(maxsize=512)
+def _scope_of(function: Function) -> tuple[frozenset[str], frozenset[str], Env]:
+    """The parameters of a function, all its local names, and those with one value. Tests share helpers."""
+    parameters = frozenset(part.arg for part in nodes_in(function.args) if isinstance(part, ast.arg))
+    stored = (n.id for n in own_nodes(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    named = find_single_assignments(function) | _find_local_functions(function)
+    return parameters, parameters.union(stored), named
 
 
 @dataclass(slots=True)
 class TestNames:
     """The meanings of the names in one function, for one call of it."""
 
-    suite: SuiteFiles
-    file: File
+    files: Files
+    code: Code
     env: Env = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     depth: int = 0
 
-    def enter(self, file: File, function: Function, given: Mapping[str, ast.expr]) -> TestNames:
+    def enter(self, code: Code, function: Function, given: Mapping[str, ast.expr]) -> TestNames:
         """The names inside a called function. `given`: values of parameters; others may be fixtures."""
-        parameters = {part.arg for part in nodes_in(function.args) if isinstance(part, ast.arg)}
-        stored = {
-            n.id for n in own_nodes(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
-        inner = TestNames(self.suite, file, dict(given), frozenset(parameters | stored), self.depth + 1)
+        parameters, local, named = _scope_of(function)
+        inner = TestNames(self.files, code, dict(given), local, self.depth + 1)
         if self.depth < _DEPTH:
             inner.env |= {
                 n: v for n in parameters - given.keys() if (v := inner.fixture_value(n)) is not None
             }
-        named = _find_single_assignments(function) | _find_local_functions(function)
         for name, value in named.items():
             if name not in parameters:
                 inner.env[name] = inner.inline_names(value)
         return inner
 
     def fixture_value(self, name: str) -> ast.expr | None:
-        found = self.suite.fixture(self.file, name)
-        if found is None:
+        fixture = self.files.fixture(self.code, name)
+        if fixture is None:
             return None
-        file, function = found
+        code, function = fixture
         values = [n.value for n in own_nodes(function) if isinstance(n, ast.Return | ast.Yield)]
         if len(values) != 1 or values[0] is None:
             return None
-        return self.enter(file, function, {}).inline_names(values[0])
+        return self.enter(code, function, {}).inline_names(values[0])
 
     def with_rows(self, more: Mapping[str, ast.expr]) -> TestNames:
         """Adds the values of a table's row, also to names that were assigned from them."""
         env = {n: _replace_names(v, more) for n, v in self.env.items()} | dict(more)
-        return TestNames(self.suite, self.file, env, self.local, self.depth)
+        return TestNames(self.files, self.code, env, self.local, self.depth)
 
     def inline_names(self, node: ast.expr) -> ast.expr:
-        made = rename(node, self._resolve_name)
-        return made if sum(1 for _ in itertools.islice(ast.walk(made), _LARGE)) < _LARGE else node
+        whole = rename(node, self._resolve_name)
+        return whole if sum(1 for _ in itertools.islice(ast.walk(whole), _LARGE)) < _LARGE else node
 
     def rows(self, node: ast.expr) -> list[ast.expr] | None:
         """The elements of a literal table, in place or behind a name; None if it is none."""
@@ -252,11 +119,15 @@ class TestNames:
             return self.env[name.id]
         if name.id in self.local or name.id in within:
             return name
-        dotted = self.file.imports.get(name.id, name.id)
-        value = self.file.values.get(name.id) or self.suite.value(self.file, dotted)
+        value = self._value_of(name.id)
         if value is None or len(within) >= _DEPTH:
-            return ast.Name(dotted, name.ctx)
+            return ast.Name(self.code.imports.get(name.id, name.id), name.ctx)
         return rename(value, lambda inner: self._resolve_name(inner, (*within, name.id)))
+
+    def _value_of(self, name: str) -> ast.expr | None:
+        """The value that a file of the suite assigns once to a name that is known here."""
+        place = self.files.resolve(self.code, name)
+        return None if place is None else place[0].single_values.get(place[1])
 
 
 def _replace_names(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
@@ -267,18 +138,24 @@ def _replace_names(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
 
 def rename(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
     """A new expression in which `meant` replaces each name; the old one does not change."""
+    renamed: ast.expr = _rebuild(node, meant)
+    return renamed
+
+
+def _rebuild(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
     match node:
         case ast.Name():
             return meant(node)
-        case ast.Constant():
-            return node
         case ast.JoinedStr(values=values):
             # Not every expression is valid inside an f-string.
             flat = [inner for part in values for inner in _pieces(part)]
-            return ast.Call(ast.Name("f-string", ast.Load()), [rename(part, meant) for part in flat], [])
+            return ast.Call(ast.Name("f-string", ast.Load()), _rebuild(flat, meant), [])
+        case list():
+            return [_rebuild(inner, meant) for inner in node]
+        case ast.AST() if node._fields and not isinstance(node, ast.Constant):
+            return type(node)(**{name: _rebuild(part, meant) for name, part in ast.iter_fields(node)})
         case _:
-            made: ast.expr = _rebuild(node, meant)
-            return made
+            return node
 
 
 def _pieces(part: ast.expr) -> list[ast.expr]:
@@ -287,27 +164,6 @@ def _pieces(part: ast.expr) -> list[ast.expr]:
             return [value] if spec is None else [value, spec]
         case _:
             return [part]
-
-
-def _rebuild(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
-    match node:
-        case ast.expr_context() | ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop():
-            return node
-        case ast.AST():
-            fields = {name: _rebuild_field(part, meant) for name, part in ast.iter_fields(node)}
-            return type(node)(**fields)
-        case _:
-            return node
-
-
-def _rebuild_field(part: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
-    match part:
-        case list():
-            return [_rebuild_field(inner, meant) for inner in part]
-        case ast.expr():
-            return rename(part, meant)
-        case _:
-            return _rebuild(part, meant)
 
 
 def bind_row(target: ast.expr, row: ast.expr) -> Env | None:

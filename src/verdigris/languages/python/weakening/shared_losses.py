@@ -7,38 +7,30 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
+from verdigris.core.value import value
 from verdigris.languages.python.modules import dotted_name
 from verdigris.languages.python.renames import Renaming, read_renaming
-from verdigris.languages.python.syntax import nodes_in, parse_or_none
-from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
+from verdigris.languages.python.syntax import nodes_in
+from verdigris.languages.python.tests import failing_condition, fails
+from verdigris.languages.python.tests.shared_oracle import OracleFiles
 from verdigris.languages.python.weakening import weakenings
 from verdigris.languages.tracing import SharedLosses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.languages.python.tests.shared_oracle import Place
+    from verdigris.languages.python.tests.code import Code, Place
     from verdigris.languages.tracing import SharedOracle
 
 _SHOWN = 60
 _LOSES = frozenset({"removed", "dropped", "guarded", "weaker", "cases"})
 _CONTAINERS = frozenset(
-    (module, name)
-    for module, names in {
-        "builtins": ("dict", "list", "set"),
-        "collections": ("OrderedDict", "Counter", "deque", "ChainMap"),
-        "weakref": ("WeakKeyDictionary", "WeakValueDictionary", "WeakSet"),
-    }.items()
-    for name in names
+    {
+        *("dict", "list", "set"),
+        *(f"collections.{name}" for name in ("OrderedDict", "Counter", "deque", "ChainMap")),
+        *(f"weakref.Weak{name}" for name in ("KeyDictionary", "ValueDictionary", "Set")),
+    }
 )
-_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
 
 
 def judge_shared(
@@ -46,24 +38,27 @@ def judge_shared(
 ) -> SharedLosses:
     """Judges which of these assertions and expected values a change of source weakens; texts by path."""
     shared = tuple(shared)
-    old, new = ParsedFiles({}, before), ParsedFiles({}, after)
+    old, new = OracleFiles({}, before), OracleFiles({}, after)
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
-    expectations = [one for one in shared if one.kind == "expectation"]
+    expectations = [oracle for oracle in shared if oracle.kind == "expectation"]
     renaming = read_renaming(before, after) if expectations else Renaming()
-    for one in expectations:
-        if told := _changed_table(old, new, one, renaming):
-            harmless = _is_stub(old, before, one) or _only_grew(old, new, one) or _stays_empty(old, new, one)
+    for oracle in expectations:
+        was, now = (_read_table(files, oracle) for files in (old, new))
+        if change := _changed_value(was, now, renaming):
+            harmless = _is_stub(was, before) or _only_grew(was, now) or (_is_empty(was) and _is_empty(now))
+            where = f"{oracle.path}:{oracle.line}: {oracle.name}"
+            told = f"{where} {change}; {oracle.test} expects what it holds"
             (noted if harmless else blocking).append(told)
     return SharedLosses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
 
 
 def _lost_assertions(
-    files: ParsedFiles, before: Mapping[str, str], after: Mapping[str, str], shared: list[SharedOracle]
+    files: OracleFiles, before: Mapping[str, str], after: Mapping[str, str], shared: list[SharedOracle]
 ) -> tuple[list[str], list[str]]:
     places = frozenset[tuple[str, str]]()
-    for one in shared:
-        code = files.code(one.path)
-        places |= frozenset() if code is None else files.asserting_functions((code, one.name))
+    for oracle in shared:
+        code = files.code(oracle.path)
+        places |= frozenset() if code is None else files.asserting_functions((code, oracle.name))
     ranges = [
         (path, node.lineno, node.end_lineno or node.lineno)
         for path, name in places
@@ -72,17 +67,17 @@ def _lost_assertions(
     blocking: list[str] = []
     noted: list[str] = []
     use = {"test_of_what_is_shared.py": _write_calling_tests(shared)}
-    for less in weakenings(use | _as_assertions(before), use | _as_assertions(after)) if ranges else ():
+    for less in weakenings({**use, **before}, {**use, **after}) if ranges else ():
         if any(path == less.path and first <= less.line <= last for path, first, last in ranges):
             now = f", is `{less.after}`" if less.after else ""
-            told = f"{less.path}:{less.line}: {less.kind}: was `{less.before}`{now}; tests assert with it"
-            (blocking if less.kind in _LOSES else noted).append(told)
+            loss = f"{less.path}:{less.line}: {less.kind}: was `{less.before}`{now}; tests assert with it"
+            (blocking if less.kind in _LOSES else noted).append(loss)
     return blocking, noted
 
 
 def _write_calling_tests(shared: Iterable[SharedOracle]) -> str:
     """Tests that call each of these functions, so that a function which moved is found by its import."""
-    names = [(dotted_name(one.path), one.name) for one in shared]
+    names = [(dotted_name(oracle.path), oracle.name) for oracle in shared]
     return "".join(
         f"from {module} import {name}\n\n\ndef test_{name}():\n    {name}(value)\n"
         for module, name in names
@@ -90,71 +85,36 @@ def _write_calling_tests(shared: Iterable[SharedOracle]) -> str:
     )
 
 
-def _as_assertions(texts: Mapping[str, str]) -> dict[str, str]:
-    """Rewrites `if C: raise AssertionError` as an `assert`, on the same lines."""
-    return {path: _with_assertions(text) for path, text in texts.items()}
+@value
+class _Table:
+    """A value of source from which tests take what they expect."""
+
+    code: Code | None
+    values: Sequence[ast.expr]
+    """Those that the branches of the file assign to it, in order."""
 
 
-def _with_assertions(text: str) -> str:
-    if (tree := parse_or_none(text)) is None:
-        return text
-    nodes = [*nodes_in(tree)]
-    lines = text.splitlines()
-    for node in nodes:
-        match node:
-            case ast.If(test=test, body=[ast.Raise() as failure], orelse=[]) if fails(failure):
-                first, last = node.lineno - 1, (node.end_lineno or node.lineno)
-                made = f"{' ' * node.col_offset}assert {_negate(test)}"
-                lines[first:last] = [made, *[""] * (last - first - 1)]
-    return "\n".join(lines) + "\n"
+def _read_table(files: OracleFiles, oracle: SharedOracle) -> _Table:
+    code = files.code(oracle.path)
+    place = None if code is None else files.resolve(code, oracle.name)
+    return _Table(None, ()) if place is None else _Table(place[0], place[0].values.get(place[1], ()))
 
 
-def _negate(test: ast.expr) -> str:
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return ast.unparse(operand)
-        case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _OPPOSITE:
-            return ast.unparse(ast.Compare(left, [_OPPOSITE[type(operator)]()], [right]))
-        case _:
-            return f"not ({ast.unparse(test)})"
-
-
-def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle, renaming: Renaming) -> str:
+def _changed_value(was: _Table, now: _Table, renaming: Renaming) -> str:
     """Describes the first branch in which a table has another value; empty if there is none."""
-    before, after = _all_values(old, one), _all_values(new, one)
-    pairs = zip_longest(before, after)
-    was, now = next(
-        ((a, b) for a, b in pairs if a is None or b is None or not renaming.keeps(a, b)), (None, None)
-    )
-    if not before or was is now:
-        return ""
-    held = f"was `{_short(was)}`" if was else "had no value in this branch"
-    became = f"is `{_short(now)}`" if now else "it is gone"
-    return f"{one.path}:{one.line}: {one.name} {held}, {became}; {one.test} expects what it holds"
+    for old, new in zip_longest(was.values, now.values) if was.values else ():
+        if old is None or new is None or not renaming.keeps(old, new):
+            held = f"was `{_short(old)}`" if old else "had no value in this branch"
+            became = f"is `{_short(new)}`" if new else "it is gone"
+            return f"{held}, {became}"
+    return ""
 
 
-def _value(files: ParsedFiles, one: SharedOracle) -> ast.expr | None:
-    place = _place(files, one)
-    return None if place is None else place[0].constants.get(place[1])
-
-
-def _all_values(files: ParsedFiles, one: SharedOracle) -> list[ast.expr]:
-    """The values that the branches of the file assign to a table."""
-    place = _place(files, one)
-    return [] if place is None else place[0].values.get(place[1], [])
-
-
-def _place(files: ParsedFiles, one: SharedOracle) -> Place | None:
-    code = files.code(one.path)
-    return None if code is None else files.resolve(code, one.name)
-
-
-def _is_stub(files: ParsedFiles, texts: Mapping[str, str], one: SharedOracle) -> bool:
-    """Whether the old value was only a stub: the marker is on its lines or right above."""
-    place, held = _place(files, one), _value(files, one)
-    if place is None or held is None:
+def _is_stub(table: _Table, texts: Mapping[str, str]) -> bool:
+    """Whether the last value was only a stub: the marker is on its lines or right above."""
+    if table.code is None or not table.values:
         return False
-    lines = texts[place[0].path].split("\n")
+    held, lines = table.values[-1], texts[table.code.path].split("\n")
     return any(STUB_MARK in line for line in lines[max(held.lineno - 2, 0) : held.end_lineno])
 
 
@@ -163,31 +123,24 @@ def _short(node: ast.expr) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def _stays_empty(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
-    """Whether a table was empty and still is: source fills it at run time."""
-    return all(_is_empty(files, one) for files in (old, new))
-
-
-def _is_empty(files: ParsedFiles, one: SharedOracle) -> bool:
-    place, values = _place(files, one), _all_values(files, one)
-    match values:
+def _is_empty(table: _Table) -> bool:
+    """Whether a table is empty as written: source fills it at run time."""
+    match table.values:
         case [ast.Dict(keys=[]) | ast.List(elts=[])]:
             return True
-        case [ast.Call(func=func, args=[], keywords=[])] if place is not None:
-            first, _, rest = ast.unparse(func).partition(".")
-            module, name = place[0].imports.get(first, ("builtins", first))
-            return (module, rest or name) in _CONTAINERS
+        case [ast.Call(func=func, args=[], keywords=[])] if table.code is not None:
+            first, dot, rest = ast.unparse(func).partition(".")
+            return f"{table.code.imports.get(first, first)}{dot}{rest}" in _CONTAINERS
         case _:
             return False
 
 
-def _only_grew(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
+def _only_grew(was: _Table, now: _Table) -> bool:
     """Whether a table still has all its old entries, unchanged."""
-    was, now = _value(old, one), _value(new, one)
-    if was is None or now is None or len(_all_values(old, one)) != len(_all_values(new, one)):
+    if not was.values or len(was.values) != len(now.values):
         return False
     try:
-        held, holds = ast.literal_eval(was), ast.literal_eval(now)
+        held, holds = (ast.literal_eval(table.values[-1]) for table in (was, now))
     except (ValueError, TypeError, RecursionError):
         return False
     match held, holds:
@@ -208,26 +161,26 @@ def idle_assertions(
 
     `ran`: the executed lines of traced files, by path.
     """
-    files = ParsedFiles({}, _as_assertions(sources))
-    found = []
-    for one in shared:
-        code = files.code(one.path)
-        place = None if code is None else files.resolve(code, one.name.replace("::", "."))
+    files = OracleFiles({}, sources)
+    idle = []
+    for oracle in shared:
+        code = files.code(oracle.path)
+        place = None if code is None else files.resolve(code, oracle.name)
         lines = {} if place is None else _assertion_lines(files, place)
         if lines and not any(lines[path] & ran.get(path, frozenset()) for path in lines):
-            found.append(
-                f"{one.path}:{one.line}: {one.name}: {one.test} asserts with it, and no assertion in it ran"
-            )
-    return tuple(found)
+            where = f"{oracle.path}:{oracle.line}: {oracle.name}"
+            idle.append(f"{where}: {oracle.test} asserts with it, and no assertion in it ran")
+    return tuple(idle)
 
 
-def _assertion_lines(files: ParsedFiles, place: Place) -> dict[str, frozenset[int]]:
-    found: dict[str, frozenset[int]] = {}
+def _assertion_lines(files: OracleFiles, place: Place) -> dict[str, frozenset[int]]:
+    lines: dict[str, frozenset[int]] = {}
     for path, name in files.asserting_functions(place):
         code = files.code(path)
         node = None if code is None else code.functions.get(name)
-        lines = (
-            [getattr(one, "lineno", 0) for one in nodes_in(node) if fails(one)] if node is not None else []
-        )
-        found[path] = found.get(path, frozenset()) | frozenset(lines)
-    return found
+        parts = [] if node is None else nodes_in(node)
+        # A `raise AssertionError` runs only where it fails; the condition above it runs always.
+        asserting = (part for part in parts if fails(part) or failing_condition(part) is not None)
+        own = frozenset(getattr(part, "lineno", 0) for part in asserting)
+        lines[path] = lines.get(path, frozenset()) | own
+    return lines

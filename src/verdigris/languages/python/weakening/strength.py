@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import AssertionChange
+from verdigris.languages.assertions import AssertionChange, compare_ranks
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import nodes_in
+from verdigris.languages.python.weakening.names import rename
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,16 @@ _MOCKS = {
     "assert_awaited_once": 3,
     "assert_awaited_with": 4,
 }
+_COMPARISONS: dict[type[ast.cmpop], tuple[float, str]] = {
+    ast.Eq: (5, "=="),
+    ast.Is: (5, "is"),
+    ast.NotEq: (2, "not"),
+    ast.IsNot: (2, "not"),
+    ast.NotIn: (2, "not"),
+}
+"""The rank and the kind of a comparison; any other has the rank 3."""
+_LOOSER = {"approx": (4, "approx"), "len": (3, "len")}
+"""Equalities with the result of one of these calls."""
 _ANYTHING = frozenset({"ANY", "mock.ANY", "unittest.mock.ANY"})
 _TOOLS = frozenset({"approx", "pytest.approx", "pytest", "re", "math", "operator"})
 _LOOSE = frozenset({"", ".", ".*", ".+", "(?s).*", "^", "$"})
@@ -40,17 +51,13 @@ class _AssertionStrength:
 
 def _measure_strength(form: ast.expr) -> _AssertionStrength:
     match form:
-        case ast.Constant():
-            return _AssertionStrength(0, ())
-        case ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Lambda():
+        case ast.Constant() | ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Lambda():
             return _AssertionStrength(0, ())
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return _measure_comparison(left, operator, right)
         case ast.BoolOp(op=ast.Or(), values=values):
-            sides = tuple(ast.unparse(part) for part in values)
-            return _AssertionStrength(
-                min(0.5, *(_measure_strength(part).rank for part in values)), sides, "or"
-            )
+            rank = min(0.5, *(_measure_strength(part).rank for part in values))
+            return _AssertionStrength(rank, tuple(map(ast.unparse, values)), "or")
         case ast.Call(func=ast.Name(id="isinstance"), args=[subject, _]):
             return _AssertionStrength(2, (ast.unparse(subject),), "isinstance")
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
@@ -65,47 +72,36 @@ def _measure_strength(form: ast.expr) -> _AssertionStrength:
 
 def _measure_comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _AssertionStrength:
     sides = (ast.unparse(left), ast.unparse(right))
-    match operator:
-        case ast.Eq() if sides[0] == sides[1]:
+    rank, word = _COMPARISONS.get(type(operator), (3, type(operator).__name__))
+    if isinstance(operator, ast.Eq):
+        if sides[0] == sides[1]:
             return _AssertionStrength(0, sides)
-        case ast.Eq() if _ANYTHING & set(sides):
+        if _ANYTHING & set(sides):
             return _AssertionStrength(0.5, sides)
-        case ast.Eq() if any(_is_approx(side) for side in (left, right)):
-            return _AssertionStrength(4, sides, "approx")
-        case ast.Eq() if any(isinstance(s, ast.Call) and last_name(s.func) == "len" for s in (left, right)):
-            return _AssertionStrength(3, sides, "len")
-        case ast.Eq():
-            return _AssertionStrength(5, sides, "==")
-        case ast.Is():
-            return _AssertionStrength(5, sides, "is")
-        case ast.NotEq() | ast.IsNot() | ast.NotIn():
-            return _AssertionStrength(2, sides, "not")
-        case _:
-            return _AssertionStrength(3, sides, type(operator).__name__)
+        called = {_called_name(side) for side in (left, right)}
+        rank, word = next((strength for name, strength in _LOOSER.items() if name in called), (rank, word))
+    return _AssertionStrength(rank, sides, word)
 
 
-def _is_approx(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func).rpartition(".")[2] == "approx"
+def _called_name(node: ast.AST) -> str:
+    """The last name of what is called; empty if the node is no call."""
+    return last_name(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
     """How an old assertion changed, if the new one replaces it."""
     if ast.unparse(old) == ast.unparse(new):
         return AssertionChange.SAME
+    if _is_raises(old) and _is_raises(new):
+        return _compare_raises(old, new)
     if _is_raises(old) or _is_raises(new):
-        return _compare_raises(old, new) if _is_raises(old) and _is_raises(new) else AssertionChange.UNRELATED
+        return AssertionChange.UNRELATED
     if _is_of_more(old, new):
         return AssertionChange.STRONGER
     was, is_ = _measure_strength(old), _measure_strength(new)
-    if is_.rank == 0:
-        return AssertionChange.WEAKER if was.rank else AssertionChange.SAME
-    if not _are_related(old, new):
-        return AssertionChange.UNRELATED
-    if was.rank != is_.rank:
-        if is_.rank < was.rank:
-            return AssertionChange.WEAKER
-        return AssertionChange.STRONGER if _names_in(old) <= _names_in(new) else AssertionChange.CHANGED
-    return _compare_same_rank(old, new, was, is_)
+    keeps = _names_in(old) <= _names_in(new)
+    change = compare_ranks(was.rank, is_.rank, related=_are_related(old, new), keeps=keeps)
+    return change or _compare_same_rank(old, new, was, is_)
 
 
 def _is_of_more(old: ast.expr, new: ast.expr) -> bool:
@@ -143,10 +139,10 @@ def _compare_same_rank(
         case "or", "or":
             return AssertionChange.STRONGER if set(is_.sides) < set(was.sides) else AssertionChange.WEAKER
         case "==", "==" if set(was.sides) & set(is_.sides):
-            (one, *_), (two, *_) = set(was.sides) - set(is_.sides), set(is_.sides) - set(was.sides)
-            if _is_call_on(two, one):
+            (before, *_), (after, *_) = set(was.sides) - set(is_.sides), set(is_.sides) - set(was.sides)
+            if _is_call_on(after, before):
                 return AssertionChange.WEAKER
-            return AssertionChange.STRONGER if _is_call_on(one, two) else AssertionChange.CHANGED
+            return AssertionChange.STRONGER if _is_call_on(before, after) else AssertionChange.CHANGED
         case _:
             return AssertionChange.CHANGED
 
@@ -167,16 +163,18 @@ def _names_in(form: ast.expr) -> set[str]:
 
 def _subjects(form: ast.expr) -> set[str]:
     """The calls, names and attributes in an assertion, without builtins and names of test tools."""
-    found = set()
+    subjects = set()
     for part in nodes_in(form):
         match part:
-            case ast.Call(func=ast.Name(id=name)) if not hasattr(builtins, name) and not _is_approx(part):
-                found |= {ast.unparse(part), name}
+            case ast.Call(func=ast.Name(id=name)) if (
+                not hasattr(builtins, name) and name.rpartition(".")[2] != "approx"
+            ):
+                subjects |= {ast.unparse(part), name}
             case ast.Call() | ast.Attribute():
-                found.add(ast.unparse(part))
+                subjects.add(ast.unparse(part))
             case ast.Name(id=name) if not hasattr(builtins, name) and name not in _TOOLS:
-                found.add(name)
-    return found
+                subjects.add(name)
+    return subjects
 
 
 def _compare_tolerances(old: ast.expr, new: ast.expr) -> AssertionChange:
@@ -190,7 +188,7 @@ def _compare_tolerances(old: ast.expr, new: ast.expr) -> AssertionChange:
 
 def _tolerances(form: ast.expr) -> tuple[str, float]:
     """The compared sides as text, and the tolerance."""
-    call = next(n for n in nodes_in(form) if isinstance(n, ast.Call) and _is_approx(n))
+    call = next(n for n in nodes_in(form) if isinstance(n, ast.Call) and _called_name(n) == "approx")
     sides = (
         [ast.unparse(side) for side in (form.left, *form.comparators)]
         if isinstance(form, ast.Compare)
@@ -209,19 +207,18 @@ def _tolerances(form: ast.expr) -> tuple[str, float]:
     return str(rest), max(given, default=1e-6)
 
 
-def _is_raises(form: ast.expr) -> bool:
+def _is_raises(form: ast.expr) -> TypeGuard[ast.Call]:
     return isinstance(form, ast.Call) and last_name(form.func).startswith("with ")
 
 
-def _compare_raises(old: ast.expr, new: ast.expr) -> AssertionChange:
-    if not (isinstance(old, ast.Call) and isinstance(new, ast.Call)):
+def _compare_raises(old: ast.Call, new: ast.Call) -> AssertionChange:
+    is_same_body = ast.unparse(old.args[1]) == ast.unparse(new.args[1])
+    if not is_same_body and not _are_related(old.args[1], new.args[1]):
         return AssertionChange.UNRELATED
-    if not _are_related(old.args[1], new.args[1]) and ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
-        return AssertionChange.UNRELATED
-    kinds, match = _compare_exceptions(old, new), _compare_patterns(old, new)
-    if AssertionChange.WEAKER in {kinds, match}:
+    changes = {_compare_exceptions(old, new), _compare_patterns(old, new)}
+    if AssertionChange.WEAKER in changes:
         return AssertionChange.WEAKER
-    if AssertionChange.CHANGED in {kinds, match} or ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
+    if AssertionChange.CHANGED in changes or not is_same_body:
         return AssertionChange.CHANGED
     return AssertionChange.STRONGER
 
@@ -230,13 +227,9 @@ def _compare_exceptions(old: ast.Call, new: ast.Call) -> AssertionChange:
     was, is_ = _exceptions(old.args[0]), _exceptions(new.args[0])
     if was == is_:
         return AssertionChange.SAME
-    if all(any(_is_caught_by(one, other) for other in was) for one in is_):
+    if _are_caught_by(is_, was):
         return AssertionChange.STRONGER
-    return (
-        AssertionChange.WEAKER
-        if all(any(_is_caught_by(one, other) for other in is_) for one in was)
-        else AssertionChange.CHANGED
-    )
+    return AssertionChange.WEAKER if _are_caught_by(was, is_) else AssertionChange.CHANGED
 
 
 def _exceptions(node: ast.expr) -> frozenset[str]:
@@ -244,11 +237,15 @@ def _exceptions(node: ast.expr) -> frozenset[str]:
     return frozenset(ast.unparse(part) for part in parts)
 
 
+def _are_caught_by(names: frozenset[str], others: frozenset[str]) -> bool:
+    return all(any(_is_caught_by(name, other) for other in others) for name in names)
+
+
 def _is_caught_by(name: str, other: str) -> bool:
     """Whether the other class catches an exception; a project's own is only known to be an `Exception`."""
-    one, two = (getattr(builtins, n, None) for n in (name, other))
-    if isinstance(one, type) and isinstance(two, type):
-        return issubclass(one, two)
+    thrown, caught = (getattr(builtins, known, None) for known in (name, other))
+    if isinstance(thrown, type) and isinstance(caught, type):
+        return issubclass(thrown, caught)
     return name == other or other in {"Exception", "BaseException"}
 
 
@@ -261,26 +258,48 @@ def _compare_patterns(old: ast.Call, new: ast.Call) -> AssertionChange:
     return AssertionChange.STRONGER if was is None else AssertionChange.CHANGED
 
 
-_OPERATORS: dict[str, type[ast.cmpop]] = {
-    "assertEqual": ast.Eq,
-    "assertEquals": ast.Eq,
-    "assertListEqual": ast.Eq,
-    "assertDictEqual": ast.Eq,
-    "assertTupleEqual": ast.Eq,
-    "assertSetEqual": ast.Eq,
-    "assertMultiLineEqual": ast.Eq,
-    "assertSequenceEqual": ast.Eq,
-    "assertNotEqual": ast.NotEq,
-    "assertIs": ast.Is,
-    "assertIsNot": ast.IsNot,
-    "assertIn": ast.In,
-    "assertNotIn": ast.NotIn,
-    "assertGreater": ast.Gt,
-    "assertGreaterEqual": ast.GtE,
-    "assertLess": ast.Lt,
-    "assertLessEqual": ast.LtE,
+_EXPRESSIONS = {
+    **dict.fromkeys(("assertTrue", "assert_"), "_0"),
+    "assertFalse": "not _0",
+    "assertIsNone": "_0 is None",
+    "assertIsNotNone": "_0 is not None",
+    "assertIsInstance": "isinstance(_0, _1)",
+    **dict.fromkeys(
+        ("assertEqual", "assertEquals", "assertMultiLineEqual", "assertSequenceEqual"), "_0 == _1"
+    ),
+    **dict.fromkeys(("assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual"), "_0 == _1"),
+    "assertNotEqual": "_0 != _1",
+    "assertIs": "_0 is _1",
+    "assertIsNot": "_0 is not _1",
+    "assertIn": "_0 in _1",
+    "assertNotIn": "_0 not in _1",
+    "assertGreater": "_0 > _1",
+    "assertGreaterEqual": "_0 >= _1",
+    "assertLess": "_0 < _1",
+    "assertLessEqual": "_0 <= _1",
 }
+"""What the methods of unittest assert about their arguments."""
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+
+
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+
+
+def negate(test: ast.expr) -> ast.expr:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+        case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _OPPOSITE:
+            return ast.Compare(left, [_OPPOSITE[type(operator)]()], [right])
+        case _:
+            return ast.UnaryOp(ast.Not(), test)
 
 
 def conjuncts(test: ast.expr) -> list[ast.expr]:
@@ -292,7 +311,7 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
             left and len(left) == len(right)
         ):
             pairs = zip(left, right, strict=True)
-            return [part for one, two in pairs for part in conjuncts(_make_comparison(one, ast.Eq, two))]
+            return [part for a, b in pairs for part in conjuncts(ast.Compare(a, [ast.Eq()], [b]))]
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
             plain = _expand_method(test, name)
             return [test] if plain is test else conjuncts(plain)
@@ -301,29 +320,15 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
 
 
 def _expand_method(call: ast.Call, name: str) -> ast.expr:
-    """The expression that a method of unittest asserts."""
-    match name, call.args:
-        case (("assertTrue" | "assert_"), [test, *_]):
-            return test
-        case "assertFalse", [test, *_]:
-            return ast.UnaryOp(ast.Not(), test)
-        case "assertIsNone", [test, *_]:
-            return _make_comparison(test, ast.Is, ast.Constant(None))
-        case "assertIsNotNone", [test, *_]:
-            return _make_comparison(test, ast.IsNot, ast.Constant(None))
-        case "assertIsInstance", [test, kind, *_]:
-            return ast.Call(ast.Name("isinstance", ast.Load()), [test, kind], [])
-        case "assertAlmostEqual", [left, right, *_]:
-            near = ast.Call(ast.Name("approx", ast.Load()), [right], call.keywords)
-            return _make_comparison(left, ast.Eq, near)
-        case _, [left, right, *_] if name in _OPERATORS:
-            return _make_comparison(left, _OPERATORS[name], right)
-        case _:
-            return call
-
-
-def _make_comparison(left: ast.expr, operator: type[ast.cmpop], right: ast.expr) -> ast.Compare:
-    return ast.Compare(left, [operator()], [right])
+    """The expression that a method of unittest asserts; the call itself for any other."""
+    given = {f"_{place}": argument for place, argument in enumerate(call.args)}
+    if name == "assertAlmostEqual" and len(given) > 1:
+        near = ast.Call(ast.Name("approx", ast.Load()), [given["_1"]], call.keywords)
+        return ast.Compare(given["_0"], [ast.Eq()], [near])
+    form = _EXPRESSIONS.get(name, "")
+    if not form or ("_1" if "_1" in form else "_0") not in given:
+        return call
+    return rename(ast.parse(form, mode="eval").body, lambda name: given.get(name.id, name))
 
 
 def raise_form(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
@@ -348,10 +353,10 @@ def normalize(form: ast.expr) -> ast.expr:
         case ast.Compare(
             left=left, ops=[ast.Eq() | ast.Is() | ast.NotEq() | ast.IsNot() as operator], comparators=[right]
         ):
-            one, two = sorted(
+            first, second = sorted(
                 (left, right), key=lambda side: (isinstance(side, ast.Constant), ast.unparse(side))
             )
-            return ast.Compare(one, [operator], [two])
+            return ast.Compare(first, [operator], [second])
         case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE() as operator], comparators=[right]):
             return ast.Compare(right, [_MIRRORED[type(operator)]()], [left])
         case _:
