@@ -191,6 +191,33 @@ def survivors(
     return Survivors(tuple(unnoticed), (*weak, *not_tried))
 
 
+def find_dropped(candidate: Candidate, ran: TestReport, progress: Progress | None = None) -> tuple[str, ...]:
+    """Decisions that the refactor took out of functions that stay, and that no test had noticed before.
+
+    Both trees change places: what is new in the old one is what has gone from the new one.
+    """
+    if candidate.room is None:
+        return ()
+    project, paths = candidate.project, candidate.paths
+    before = project.workspace.graft(candidate.tree, candidate.start, paths)
+    room = replace(candidate.room, wanted=before, worktree=candidate.tree)
+    reverse = replace(candidate, start=candidate.tree, tree=candidate.start, room=room)
+    mutants = [mutant for mutant in make_mutants(reverse).mutants if mutant.kind == "decision"]
+    mutants = [m for m in mutants if not m.weak and not m.fails and _stays(candidate, m)]
+    tried = try_mutants(reverse, mutants, Trial(replace(ran, uses=None), MUTATION_SECONDS, progress=progress))
+    places = {f"{describe_place(one)} before the refactor: `{one.subject}`" for one in tried.unnoticed}
+    return tuple(f"{place} is gone, and no test noticed it" for place in sorted(places))
+
+
+def _stays(candidate: Candidate, mutant: Mutant) -> bool:
+    """Whether its function is still there: code that goes as a whole was not needed, or was moved."""
+    tracing = reader_of(mutant.path).tracing()
+    text = mutant.data.decode("utf-8", "surrogateescape")
+    name = ((tracing.name_lines(text, [mutant.line]) or {}) if tracing else {}).get(mutant.line, "")
+    after = candidate.project.workspace.read_many(candidate.tree, [mutant.path]).get(mutant.path) or b""
+    return bool(name) and f"def {name.rpartition('.')[2]}(".encode() in after
+
+
 def find_unrun(candidate: Candidate, ran: TestReport) -> tuple[Mutant, ...]:
     """What is new and no test runs, where no line is measured: it is made to fail, and all tests pass.
 

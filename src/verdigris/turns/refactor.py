@@ -20,11 +20,12 @@ from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor import behaviour_changes, find_unkept, survivors
+from verdigris.checks.refactor import behaviour_changes, find_dropped, find_unkept, survivors
 from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, SuiteRun, Violation
+from verdigris.core.records import AGENT
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import next_aside
@@ -207,8 +208,12 @@ def _question_code(
     if refactor.uncovered:
         return verdict
     unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes, progress=progress)
-    kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
-    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted), unproven=bool(unnoticed.found))
+    noted, reasons = (*noted, *unnoticed.noted), unnoticed.found
+    if not reasons and not refactor.optimizes:
+        dropped = find_dropped(candidate, seen.after, progress)
+        is_agents = candidate.project.actor.role == AGENT
+        noted, reasons = (noted, dropped) if is_agents else ((*noted, *dropped), ())
+    return Verdict(Kind.REGRESSED if reasons else Kind.ACCEPTED, reasons, noted, unproven=bool(reasons))
 
 
 def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress | None) -> Restructured:
