@@ -83,7 +83,7 @@ def test_a_concern_is_recorded_or_blocks_as_configured(tmp_path: Path, rule: str
 
 
 @pytest.mark.parametrize(("rule", "kind"), [("record", Kind.ACCEPTED), ("block", Kind.HOLLOW)])
-def test_a_line_that_no_claimed_test_runs_is_recorded_or_blocks_as_configured(
+def test_a_line_that_no_test_runs_is_recorded_or_blocks_as_configured(
     tmp_path: Path, rule: str, kind: Kind
 ) -> None:
     world = make_green_live_world(tmp_path / "repo", f"uncovered: {rule}\n")
@@ -91,8 +91,70 @@ def test_a_line_that_no_claimed_test_runs_is_recorded_or_blocks_as_configured(
     verdict = world.settle().verdict
     assert verdict.kind is kind
     told = verdict.reasons if rule == "block" else verdict.concerns
-    whose = "test" if rule == "block" else "claimed test"
-    assert f"no {whose} was seen to run calc.py:10" in told
+    assert any(text.startswith("unasked: calc.py:10 idle: ") for text in told)
+
+
+SAYS = """
+
+class Says:
+    def __eq__(self, other):
+        return other * 2 == 4
+
+    __hash__ = None
+
+
+def sub(a, b):
+    return Says()
+"""
+OPINIONS = {
+    "a number": SAYS.replace("Says:", "Says(int):").replace("Says()", "Says(12)"),
+    "a text": SAYS.replace("Says:", "Says(str):"),
+    "any object": SAYS,
+}
+
+
+@pytest.mark.parametrize("code", OPINIONS.values(), ids=OPINIONS)
+def test_an_answer_that_only_says_that_it_is_equal_is_hollow(tmp_path: Path, code: str) -> None:
+    """It verifies what it is compared with, so that no other value is equal."""
+    world = make_green_live_world(tmp_path)
+    world.write("calc.py", CALC + code)
+    verdict = world.settle().verdict
+    assert verdict.kind is Kind.HOLLOW
+    assert any("its content is another" in reason for reason in verdict.reasons), verdict
+
+
+def test_a_class_that_the_test_names_may_say_what_it_equals(tmp_path: Path) -> None:
+    world = make_live_world(tmp_path)
+    world.write("tests/test_sub.py", "import calc\n\n\ndef test_sub():\n    assert calc.Says() == 2\n")
+    world.claimed()
+    world.write("calc.py", CALC + SAYS.partition("\n\n\ndef")[0])
+    assert world.settle().verdict.accepted
+
+
+YES = """
+
+class Yes:
+    def __init__(self, *given):
+        pass
+
+    def __contains__(self, word):
+        return True
+
+    def __gt__(self, other):
+        return True
+
+
+sub = Yes
+"""
+
+
+@pytest.mark.parametrize("assertion", ["'difference' in calc.sub(5, 3)", "calc.sub(5, 3) > 1"])
+def test_an_operand_that_does_not_matter_is_hollow(tmp_path: Path, assertion: str) -> None:
+    world = make_live_world(tmp_path)
+    world.write("tests/test_sub.py", f"import calc\n\n\ndef test_sub():\n    assert {assertion}\n")
+    world.claimed()
+    world.write("calc.py", CALC + YES)
+    assert world.settle().verdict.kind is Kind.HOLLOW
 
 
 NEAR = """

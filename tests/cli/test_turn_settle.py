@@ -92,6 +92,7 @@ def test_the_document_names_claimed_tests_and_those_that_do_not_pass() -> None:
         "reasons": ["why"],
         "concerns": [],
         "accepted": [],
+        "owed": [],
         "paths": ["calc.py"],
         "aside": "a1",
         "phase": "red",

@@ -145,7 +145,10 @@ def test_a_gate_that_gives_no_answer_blocks_the_write(place: Place) -> None:
 def test_a_refused_stop_is_told_once_and_without_our_command(sessions: GatedSessions) -> None:
     told = json.dumps(sessions.playing.requests[-1]["messages"])
     assert "git rev-parse" not in told
-    assert told.count("Stop hook") == 2, "each of the two stops that were refused"
+    assert told.count("Stop hook") == 3, (
+        "two stops that were refused, and one for what the accepted code owes"
+    )
+    assert "no test notices `return True` instead of the body of `sub`" in told
 
 
 def test_without_verdigris_the_client_reads_and_a_write_says_how_to_install_it(place: Place) -> None:

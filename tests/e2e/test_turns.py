@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import sysconfig
 from pathlib import Path
@@ -189,7 +190,9 @@ def test_a_person_saves_documents_and_another_module_in_the_middle_of_a_turn(cli
     cli.repo.write("shop/rates.py", "USUAL = 20\n")
     cli.repo.git("add", "README.md")
     cli.repo.git("commit", "--quiet", "--message", "a person commits a document")
-    accepted(cli.tdd("settle", "--json"))
+    refused = json.loads(cli.tdd("settle", "--json").out)
+    assert [reason.partition(":1:")[0] for reason in refused["reasons"]] == ["unasked: shop/rates.py"]
+    accepted(cli.tdd("settle", "--owe", "--json"))
     assert cli.repo.read("docs/notes.txt") == b"ask Ann about the rates\n"
     assert cli.repo.read("shop/rates.py") == b"USUAL = 20\n"
     assert whole(cli)

@@ -57,11 +57,11 @@ def collected(project: Project, *, layer: Layer | None = None) -> frozenset[str]
 
 def can(monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on no test is run."""
-    from verdigris.checks import suite_tests
+    from verdigris.checks import coverage, suite_tests
     from verdigris.turns import candidate_run, refactor, test
 
-    for module in (candidate_run, test, refactor):
+    for module in (coverage, test, refactor):
         monkeypatch.setattr(module, "execute_suite", suite)
-    for module in (candidate_run, test):
+    for module in (candidate_run, coverage, test):
         monkeypatch.setattr(module, "execute", answer)
     monkeypatch.setattr(suite_tests, "collect", collected)

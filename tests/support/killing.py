@@ -51,8 +51,8 @@ class Standing:
 def standing(world: World) -> Standing:
     # A run that was recorded before the kill stays a fact, whatever became of the operation.
     state = replace(world.state, reds={}, baseline=None)
-    # Two runs of one command look at the foundation at different times.
-    turn = state.turn and replace(state.turn, founded=0)
+    # Two runs of one command look at the foundation at different times; a run outdates a refusal.
+    turn = state.turn and replace(state.turn, founded=0, refused=None)
     refactor = state.refactor and replace(state.refactor, founded=0)
     state = replace(state, turn=turn, refactor=refactor)
     return Standing((world.root / ".git/HEAD").read_bytes(), listing(world.root), state)

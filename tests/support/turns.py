@@ -86,8 +86,8 @@ class World:
     def claim(self, test_id: str, *targets: str) -> Claimed | Deny:
         return claim(self.project, [test_id], targets, cwd=self.root)
 
-    def settle(self) -> Settlement:
-        done = settle(self.project)
+    def settle(self, *, owe: bool = False) -> Settlement:
+        done = settle(self.project, owe=owe)
         assert isinstance(done, Settlement), done
         return done
 

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support import canned
-from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_world
+from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_live_world, make_world
+from verdigris.checks import coverage
 from verdigris.cli.worktree import survey_document, survey_lines
 from verdigris.core.actions import Deny
 from verdigris.core.events import RefactorEnded, SuiteRun, Violation
+from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.execution.test_run import execute_suite
 from verdigris.models.roles.feedback import describe_verdict
-from verdigris.turns import refactor
+from verdigris.storage.project import open_project
 from verdigris.turns.person import hold_out, revise
 from verdigris.turns.refactor import Aborted, Begun, abort, begin, end
 from verdigris.turns.settle import Settlement
@@ -560,7 +562,7 @@ def counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         runs.append("suite")
         return execute_suite(*given, **named)
 
-    monkeypatch.setattr(refactor, "execute_suite", count_suite)
+    monkeypatch.setattr(coverage, "execute_suite", count_suite)
     return runs
 
 
@@ -647,4 +649,30 @@ def test_the_end_says_what_is_being_tried(world: World) -> None:
         "other inputs, 1 of 2",
         "other inputs, 2 of 2",
     ]
-    assert watcher.steps[4:] == [f"changes that a test should notice, {n} of 5" for n in range(1, 6)]
+    assert watcher.steps[4:] == ["changes that a test should notice: 5"]
+
+
+GUARDED = "def add(a, b):\n    if a > 1000:\n        raise ValueError(a)\n    return a + b\n"
+
+
+@pytest.mark.parametrize(("role", "kind"), [("person", Kind.ACCEPTED), ("agent", Kind.REGRESSED)])
+def test_a_guard_that_no_test_notices_does_not_go_unseen(tmp_path: Path, role: str, kind: Kind) -> None:
+    world = make_live_world(tmp_path, **{"calc.py": GUARDED})
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    total = a + b\n    return total\n")
+    done = end(open_project(world.root, Actor(role=role, client="test")))
+    assert isinstance(done, Settlement), done
+    assert done.verdict.kind is kind
+    told = (*done.verdict.reasons, *done.verdict.concerns)
+    assert "calc.py:2 before the refactor: `a > 1000` is gone, and no test noticed it" in told
+
+
+def test_a_guard_that_a_test_notices_and_that_another_form_keeps_is_no_matter(tmp_path: Path) -> None:
+    limit = (
+        "with pytest.raises(ValueError):\n        calc.add(1001, 1)\n    assert calc.add(1000, 1) == 1001\n"
+    )
+    test = f"import pytest\n\nimport calc\n\n\ndef test_limit():\n    {limit}"
+    world = make_live_world(tmp_path, **{"calc.py": GUARDED, "tests/test_limit.py": test})
+    begun(world)
+    world.write("calc.py", GUARDED.replace("a > 1000", "not a <= 1000"))
+    assert ended(world).verdict.concerns == ()

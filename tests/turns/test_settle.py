@@ -446,3 +446,21 @@ def test_a_file_for_tests_that_is_python_with_errors_is_no_test_module(world: Wo
     assert not isinstance(world.claim(SUB_ID, "calc.py"), Deny)
     world.write("calc.py", CALC + SUB)
     assert world.settle().accepted == (SUB_ID,)
+
+
+def test_a_refusal_of_the_same_tree_is_told_again_without_a_run(
+    green: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    green.write("calc.py", CALC + SUB.replace("-", "+"))
+    first = green.settle()
+    monkeypatch.setattr(candidate_run, "run_suite_traced", None)
+    again = green.settle()
+    assert again.known
+    assert (again.verdict.kind, again.verdict.reasons) == (first.verdict.kind, first.verdict.reasons)
+
+
+def test_after_a_run_of_its_tests_the_same_tree_is_judged_anew(green: World) -> None:
+    green.write("calc.py", CALC + SUB.replace("-", "+"))
+    green.settle()
+    green.test()
+    assert not green.settle().known

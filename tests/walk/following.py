@@ -39,7 +39,7 @@ ACTS = 4
 _TEST = re.compile(r"(tests/\w+\.py)::test_(f\d+)")
 _LOST = re.compile(r"put back what (.*) lost,")
 _REVISED = re.compile(r"revise [^`]*?, (?=then|put|mend)")
-_UNPARSED = re.compile(r"mend ((?:\S+\.py(?:, )?)+), which")
+_UNPARSED = re.compile(r"mend ((?:\S+\.(?:py|ini)(?:, )?)+), which")
 _MISSING = re.compile(r"put what is missing back, .* tdd revise (.*), with")
 _TEST_FILE = re.compile(r"tests/\w+\.py")
 _PUT_BACK = re.compile(r"put (\S+(?:, \S+)*) back(?:[^`]*\(`tdd (restore [^`]*)`\))?")
@@ -192,7 +192,8 @@ def _mend(place: Place, move: str) -> bool:
     """Nothing but what does not parse."""
     found = _UNPARSED.search(move)
     for path in found[1].split(", ") if found else ():
-        place.write(path, without(resolved(place.read(path)), "broken"))
+        text = place.read(path)
+        place.write(path, f"[pytest]\n{text}" if path.endswith(".ini") else without(resolved(text), "broken"))
     return True
 
 

@@ -643,6 +643,15 @@ def test_a_tool_that_does_not_start_source_that_came_first_and_two_reds_lead_on(
     story.next_leads_on()
 
 
+def test_a_report_and_a_configuration_that_does_not_parse_are_mended_in_one_act(story: Story) -> None:
+    story.add_test("a", "f3")
+    story.tdd("test")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    story.write("pytest.ini", "addopts = -q\n")
+    assert "mend pytest.ini, which does not parse, then `tdd test" in story.here.status()["next"]
+    story.next_leads_on()
+
+
 def test_edits_that_are_set_aside_leave_reds_that_can_be_claimed(story: Story) -> None:
     story.add_test("b", "f7")
     story.add_function("a", "f5")

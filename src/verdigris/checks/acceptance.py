@@ -9,6 +9,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
+from verdigris.checks.coverage import UNASKED, debt_of, find_unasked
+from verdigris.checks.debts import Debts, question_debts
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise, traced_tests
@@ -24,6 +26,7 @@ from verdigris.execution.test_selection import stack_of
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import kind_of
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -198,14 +201,21 @@ class Answers:
     """The held-out tests pass, as far as they were asked."""
     weakened: tuple[str, ...] = ()
     """What tests assert or expect by way of source, and no longer do."""
+    debts: Debts = field(default_factory=Debts)
 
 
 def question_turn(
-    candidate: Candidate, state: WorktreeState, claimed: Sequence[str], suite: TestReport
+    candidate: Candidate,
+    state: WorktreeState,
+    claimed: Sequence[str],
+    suite: TestReport,
+    *,
+    owe: bool = False,
 ) -> Answers:
-    """Concerns, live assertions of claimed and affected tests, held-out tests.
+    """Concerns, live assertions of claimed and affected tests, held-out tests, and what no test asks for.
 
-    `claimed`: native ids. `suite`: the run of all tests in this verdict.
+    `claimed`: native ids. `suite`: the run of all tests in this verdict, with the lines that it executed.
+    `owe`: a person accepts what no test runs, as a debt.
     """
     project, tree, room = candidate.project, candidate.tree, candidate.room
     shared = question_shared(candidate, claimed)
@@ -217,7 +227,44 @@ def question_turn(
     answers = scrutinise(candidate, claimed, suite=suite, claims=claims, shared=shared.texts)
     scrutiny = _with_shared(answers, shared)
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
-    return Answers(scrutiny, held_out)
+    if scrutiny.blocking or scrutiny.doubts or not held_out:
+        return Answers(scrutiny, held_out)
+    return _with_debts(candidate, state, claimed, suite, Answers(scrutiny), owe=owe)
+
+
+def _with_debts(
+    candidate: Candidate,
+    state: WorktreeState,
+    claimed: Sequence[str],
+    suite: TestReport,
+    answers: Answers,
+    *,
+    owe: bool,
+) -> Answers:
+    """Adds what no test runs, which refuses the change, and what no test notices, which it owes."""
+    settings, scrutiny = candidate.project.settings, answers.scrutiny
+    unasked = find_unasked(candidate, suite)
+    asked = settings.liveness and candidate.room is not None
+    debts = question_debts(candidate, claimed, suite, state.owed.values()) if asked else Debts()
+    noted = (*scrutiny.noted, *_describe_untried(debts.untried))
+    reasons = (*map(str, unasked), *(f"{UNASKED}{text}" for text in debts.unasked))
+    if owe:
+        texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
+        unrun = [debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None]
+        debts = replace(debts, new=(*debts.new, *unrun))
+    elif settings.uncovered == "block":
+        scrutiny = replace(scrutiny, blocking=reasons)
+    else:
+        noted = (*noted, *reasons)
+    return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
+
+
+NOT_ASKED = "not asked whether a test notices it: "
+
+
+def _describe_untried(untried: Sequence[str]) -> tuple[str, ...]:
+    more = f" (and {len(untried) - 1} more)" if len(untried) > 1 else ""
+    return (f"{NOT_ASKED}{untried[0]}{more}",) if untried else ()
 
 
 def question_refactor(candidate: Candidate, state: WorktreeState, suite: TestReport) -> Answers:

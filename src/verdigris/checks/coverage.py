@@ -1,21 +1,48 @@
-"""Finds the new lines of source that no claimed test ran."""
+"""Finds the new code that no test runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import TestReport, merge_reports
-from verdigris.execution.test_run import execute_suite, run_request
-from verdigris.execution.test_selection import by_stack
-from verdigris.languages.registry import by_language, is_traced, language_named, reader_of
-from verdigris.runners.protocol import TestRequest
+from verdigris.checks.mutants import MOST, Trial, describe_place, try_mutants
+from verdigris.core.debts import Debt, make_debt
+from verdigris.core.report import Status, TestReport, TestResult
+from verdigris.core.value import replace, value
+from verdigris.execution.test_run import execute, execute_suite
+from verdigris.languages.findings import Mutant
+from verdigris.languages.registry import by_language, is_traced, reader_of
+from verdigris.runners.protocol import Progress, TestRequest, announce
 from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.execution.room import Layer
+
+SECONDS = 60.0
+"""The time to find out which lines tests run in other processes."""
+UNASKED = "unasked: "
+"""Before a place, where that refuses a verdict."""
+
+
+@value
+class Unasked:
+    """Neighbouring new lines that no test runs."""
+
+    path: str
+    first: int
+    last: int
+    name: str
+    """The function that they are in."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.first}" + ("" if self.first == self.last else f"-{self.last}")
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.first} {self.name}".rstrip()
+        return f"{UNASKED}{where}: no test runs it; claim a red for it, or take it out"
 
 
 def watchable(edits: TreeDifference) -> tuple[str, ...]:
@@ -23,46 +50,85 @@ def watchable(edits: TreeDifference) -> tuple[str, ...]:
     return tuple(c.path for c in edits.source if is_traced(c.path) and not c.deleted)
 
 
-def list_unmeasured(paths: Iterable[str]) -> tuple[str, ...]:
-    """What cannot be said of source whose runs nothing traces."""
-    others = tuple(path for path in paths if not is_traced(path))
-    return (f"line coverage is not measured for {', '.join(others)}",) if others else ()
+def run_suite_traced(
+    project: Project,
+    request: TestRequest,
+    doubt: Callable[[TestResult], bool],
+    *,
+    layer: Layer | None,
+    progress: Progress | None = None,
+) -> TestReport:
+    """The suite with the lines that it runs.
 
-
-def never_run(
-    candidate: Candidate, claimed: Sequence[str], watched: Iterable[TestReport] = ()
-) -> tuple[str, ...]:
-    """`watched`: runs of the claimed tests that traced what is `watchable`; made here where there are none.
-
-    Before a line refuses a verdict the whole suite is asked: a change often moves lines that other tests run.
-    What a test runs in a process of its own is not seen.
+    A test may fail only because it is traced, if it measures memory or time: then a run without it counts.
+    `doubt`: whether this may be so for a test that failed.
     """
-    project, room, paths = candidate.project, candidate.room, watchable(candidate.edits)
+    report = execute_suite(project, request, layer=layer, progress=progress)
+    failing = (r for r in report.results if r.status in {Status.FAIL, Status.ERROR})
+    doubtful = tuple(result.native_id for result in failing if doubt(result))
+    if not request.trace or not doubtful:
+        return report
+    plain = replace(request, trace=(), uses=False)
+    again = execute(project, replace(plain, names=doubtful), layer=layer)
+    if not any(result.status is Status.PASS for result in again.results):
+        return report
+    announce(progress, "the suite, untraced")
+    untraced = execute_suite(project, plain, layer=layer, progress=progress)
+    return replace(untraced, lines=report.lines, uses=report.uses)
+
+
+def find_unasked(candidate: Candidate, suite: TestReport) -> tuple[Unasked, ...]:
+    """`suite`: the run of all tests, with the executed lines of what is `watchable`."""
+    paths = watchable(candidate.edits)
     if not paths:
         return ()
-    reports = tuple(watched) or run_traced(project, claimed, paths, room)
-    before, after = (texts_at(project, at, paths) for at in (candidate.start, candidate.tree))
-    idle = uncovered_lines(dict(before), after, executed_lines(reports))
-    if not idle or project.settings.uncovered != "block":
-        return tuple(f"no claimed test was seen to run {place}" for place in idle)
-    suite = execute_suite(project, TestRequest(trace=paths), layer=room)
-    idle = uncovered_lines(dict(before), after, executed_lines((*reports, suite)))
-    return tuple(f"{UNASKED}{place}" for place in idle)
+    before, after = (dict(texts_at(candidate.project, at, paths)) for at in (candidate.start, candidate.tree))
+    places = list(_idle_places(before, after, executed_lines([suite])))
+    added: dict[str, frozenset[int]] = {}
+    for place in places:
+        added[place.path] = added.get(place.path, frozenset()) | {place.first}
+    apart = lines_run_apart(candidate, added, suite)
+    return tuple(place for place in places if place.first not in apart.get(place.path, frozenset()))
 
 
-def run_traced(
-    project: Project, claimed: Sequence[str], paths: Sequence[str], room: Layer | None
-) -> tuple[TestReport, ...]:
-    by = by_stack(project.settings.stacks, claimed)
-    traced = {stack: names for stack, names in by.items() if language_named(stack.language).traces}
-    if not traced:
-        return ()
-    return (
-        merge_reports(
-            run_request(project, stack, TestRequest(names, trace=tuple(paths)), layer=room)
-            for stack, names in traced.items()
-        ),
-    )
+def debt_of(place: Unasked, text: str) -> Debt | None:
+    """What a person owes who accepts it: a test that runs it, which fails where the line is made to fail."""
+    tracing = reader_of(place.path).tracing()
+    failing = None if tracing is None else tracing.failing_at(text, place.first)
+    if failing is None:
+        return None
+    what = text.splitlines()[place.first - 1].strip()
+    return make_debt(place.path, place.first, what, "", (text, failing))
+
+
+def lines_run_apart(
+    candidate: Candidate,
+    added: Mapping[str, frozenset[int]],
+    ran: TestReport,
+    progress: Progress | None = None,
+) -> dict[str, frozenset[int]]:
+    """The added lines that no trace saw and that a test runs in another process: it fails if they do."""
+    idle = {path: sorted(lines - ran.lines.get(path, frozenset())) for path, lines in added.items()}
+    if candidate.room is None or not 0 < sum(map(len, idle.values())) <= MOST:
+        return {}
+    texts = candidate.project.workspace.read_many(candidate.tree, list(idle))
+    mutants = [
+        Mutant(path, line, "", failing.encode("utf-8", "surrogateescape"), fails=True)
+        for path, lines in idle.items()
+        if (tracing := reader_of(path).tracing()) is not None and (data := texts.get(path)) is not None
+        for line in lines
+        if (failing := tracing.failing_at(data.decode("utf-8", "surrogateescape"), line)) is not None
+    ]
+    tried = try_mutants(candidate, mutants, Trial(ran, SECONDS, apart=True, progress=progress))
+    unseen = {
+        *map(describe_place, tried.unnoticed),
+        *(text.rpartition(": ")[0] for text in tried.untried),
+    }
+    apart: dict[str, frozenset[int]] = {}
+    for mutant in mutants:
+        if describe_place(mutant) not in unseen:
+            apart[mutant.path] = apart.get(mutant.path, frozenset()) | {mutant.line}
+    return apart
 
 
 def executed_lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:
@@ -74,25 +140,24 @@ def executed_lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]
     return executed
 
 
-UNASKED = "no test was seen to run "
-"""Before a place, where that refuses a verdict."""
-
-
 def uncovered_lines(
     before: Mapping[str, str | None], after: Mapping[str, str], executed: Mapping[str, Collection[int]]
 ) -> tuple[str, ...]:
     """Names places as `src/x.py:12-14`. `executed`: by path of each watched file, the lines that ran."""
-    uncovered: list[str] = []
-    for path, lines in added_lines(
-        {p: text for p, text in before.items() if text is not None}, after
-    ).items():
+    return tuple(place.place for place in _idle_places(before, after, executed))
+
+
+def _idle_places(
+    before: Mapping[str, str | None], after: Mapping[str, str], executed: Mapping[str, Collection[int]]
+) -> Iterable[Unasked]:
+    old = {path: text for path, text in before.items() if text is not None}
+    for path, lines in added_lines(old, after).items():
         tracing = reader_of(path).tracing()
-        if tracing is not None and path in executed:
-            idle = tracing.idle_lines(after[path], lines, frozenset(executed[path]))
-            uncovered += (
-                f"{path}:{first}" if first == last else f"{path}:{first}-{last}" for first, last in idle
-            )
-    return tuple(uncovered)
+        if tracing is None or path not in executed:
+            continue
+        idle = list(tracing.idle_lines(after[path], lines, frozenset(executed[path])))
+        names = tracing.name_lines(after[path], {first for first, _ in idle}) or {}
+        yield from (Unasked(path, first, last, names.get(first, "")) for first, last in idle)
 
 
 def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, frozenset[int]]:

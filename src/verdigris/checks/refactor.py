@@ -7,32 +7,33 @@ refactor changed is mutated too: a mutant that no test notices is told.
 
 from __future__ import annotations
 
-import random
 import time
 from typing import TYPE_CHECKING
 
+from verdigris.checks.mutants import Trial, describe_place, make_mutants, try_mutants
 from verdigris.checks.source_edits import test_texts
 from verdigris.checks.verdict_checks import NO_SANDBOX
-from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
-from verdigris.core.report import RunEnd, Status, TestReport
+from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.execution.room import Layer
-from verdigris.execution.test_run import execute, execute_suite
+from verdigris.execution.test_run import execute
 from verdigris.languages.assertion_matching import find_losses
-from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import EndOfTest, RenamedWords, Replaced, answers, differences
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import by_language, language_for, reader_of
 from verdigris.languages.tests import without
 from verdigris.runners.protocol import Progress, TestRequest, announce
+from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from random import Random
 
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.verdict import LostAssertion
+    from verdigris.execution.room import Layer
+    from verdigris.languages.findings import Mutant
     from verdigris.storage.project import Project
 
 
@@ -78,7 +79,7 @@ def behaviour_changes(
     changed = [c.path for c in (*edits.source, *edits.other)]
     if candidate.room is None or not edits.source:
         return ()
-    lot = random.SystemRandom()
+    lot = lot_of(project, candidate.start, tree, "other inputs")
     texts = _tests(project, tree, edits, ran, lot)
     trees = _Trees(project.workspace.graft(tree, candidate.start, changed), tree, candidate.room)
     ends = time.monotonic() + EQUIVALENCE_SECONDS
@@ -98,7 +99,7 @@ def behaviour_changes(
 
 
 def _tests(
-    project: Project, tree: str, edits: TreeDifference, ran: TestReport, lot: random.Random
+    project: Project, tree: str, edits: TreeDifference, ran: TestReport, lot: Random
 ) -> dict[str, bytes]:
     """The files of tests that are the same on both trees, by lot where they are many."""
     touched = {*edits.oracle, *(c.path for c in edits.source)}
@@ -158,12 +159,7 @@ def _describe_difference(
     return f"{name} with another input ({what}) ended with `{before}` before the refactor, with `{after}` now"
 
 
-MOST = 12
-"""Runs of the tests that one refactor is worth; which changes they try is drawn by lot."""
 MUTATION_SECONDS = 60.0
-_ENDLESS = 3.0
-"""A mutant that takes so many times as long as the suite, and so many seconds more, never ends."""
-_NO_TIME = "time or number of tries was used up"
 
 
 @value
@@ -174,11 +170,6 @@ class Survivors:
     """What no test notices and may well be the same behaviour, and what was not tried."""
 
 
-def time_for_mutant(took_ms: int, left: float) -> float:
-    """Seconds, of those that are `left` for all: one that never ends must not take them from the others."""
-    return min(left, _ENDLESS * (1 + took_ms / 1000))
-
-
 def survivors(
     candidate: Candidate, ran: TestReport, *, optimizes: bool, progress: Progress | None = None
 ) -> Survivors:
@@ -186,128 +177,51 @@ def survivors(
 
     `optimizes`: a test has to run what is new, but need not notice which way it decides.
     """
-    mutated = _make_mutants(candidate)
-    mutants = [replace(m, weak=m.weak or (optimizes and not m.fails)) for m in mutated.mutants]
+    mutated = make_mutants(candidate)
+    asked = (mutant for mutant in mutated.mutants if mutant.kind != "body")
+    mutants = [replace(m, weak=m.weak or (optimizes and not m.fails)) for m in asked]
     if candidate.room is None:
         return Survivors((), (NO_SANDBOX,) if mutants else ())
-    passing = {result.native_id for result in ran.results if result.status is Status.PASS}
-    tried = _try_mutants(candidate, mutants, passing, ran.duration_ms, progress)
+    tried = try_mutants(candidate, mutants, Trial(ran, MUTATION_SECONDS, progress=progress))
     unnoticed, weak = (
-        sorted(f"{_at(mutant)}: {mutant.what}" for mutant in tried.unnoticed if mutant.weak is is_weak)
+        sorted(f"{describe_place(one)}: {one.what}" for one in tried.unnoticed if one.weak is is_weak)
         for is_weak in (False, True)
     )
     not_tried = sorted(f"not tried: {what}" for what in (*mutated.untried, *tried.untried))
     return Survivors(tuple(unnoticed), (*weak, *not_tried))
 
 
-def find_unrun(candidate: Candidate, passing: Collection[str], took_ms: int) -> tuple[Mutant, ...]:
+def find_dropped(candidate: Candidate, ran: TestReport, progress: Progress | None = None) -> tuple[str, ...]:
+    """Decisions that the refactor took out of functions that stay, and that no test had noticed before.
+
+    Both trees change places: what is new in the old one is what has gone from the new one.
+    """
+    if candidate.room is None:
+        return ()
+    project, paths = candidate.project, candidate.paths
+    before = project.workspace.graft(candidate.tree, candidate.start, paths)
+    room = replace(candidate.room, wanted=before, worktree=candidate.tree)
+    reverse = replace(candidate, start=candidate.tree, tree=candidate.start, room=room)
+    mutants = [mutant for mutant in make_mutants(reverse).mutants if mutant.kind == "decision"]
+    mutants = [m for m in mutants if not m.weak and not m.fails and _stays(candidate, m)]
+    tried = try_mutants(reverse, mutants, Trial(replace(ran, uses=None), MUTATION_SECONDS, progress=progress))
+    places = {f"{describe_place(one)} before the refactor: `{one.subject}`" for one in tried.unnoticed}
+    return tuple(f"{place} is gone, and no test noticed it" for place in sorted(places))
+
+
+def _stays(candidate: Candidate, mutant: Mutant) -> bool:
+    """Whether its function is still there: code that goes as a whole was not needed, or was moved."""
+    tracing = reader_of(mutant.path).tracing()
+    text = mutant.data.decode("utf-8", "surrogateescape")
+    name = ((tracing.name_lines(text, [mutant.line]) or {}) if tracing else {}).get(mutant.line, "")
+    after = candidate.project.workspace.read_many(candidate.tree, [mutant.path]).get(mutant.path) or b""
+    return bool(name) and f"def {name.rpartition('.')[2]}(".encode() in after
+
+
+def find_unrun(candidate: Candidate, ran: TestReport) -> tuple[Mutant, ...]:
     """What is new and no test runs, where no line is measured: it is made to fail, and all tests pass.
 
-    `passing`: native ids of the tests that pass on the tree, in `took_ms`.
+    `ran`: the suite on the tree.
     """
-    mutants = [mutant for mutant in _make_mutants(candidate, measured=False).mutants if mutant.fails]
-    return tuple(_try_mutants(candidate, mutants, passing, took_ms).unnoticed)
-
-
-def lines_run_apart(
-    candidate: Candidate,
-    added: Mapping[str, frozenset[int]],
-    ran: TestReport,
-    progress: Progress | None = None,
-) -> dict[str, frozenset[int]]:
-    """The added lines that no trace saw and that a test runs in another process: it fails if they do."""
-    idle = {path: sorted(lines - ran.lines.get(path, frozenset())) for path, lines in added.items()}
-    if candidate.room is None or sum(map(len, idle.values())) > MOST:
-        return {}
-    texts = candidate.project.workspace.read_many(candidate.tree, list(idle))
-    mutants = [
-        Mutant(path, line, "", failing.encode("utf-8", "surrogateescape"), fails=True)
-        for path, lines in idle.items()
-        if (tracing := reader_of(path).tracing()) is not None and (data := texts.get(path)) is not None
-        for line in lines
-        if (failing := tracing.failing_at(data.decode("utf-8", "surrogateescape"), line)) is not None
-    ]
-    passing = {result.native_id for result in ran.results if result.status is Status.PASS}
-    tried = _try_mutants(candidate, mutants, passing, ran.duration_ms, progress)
-    unseen = {*map(_at, tried.unnoticed), *(text.rpartition(": ")[0] for text in tried.untried)}
-    apart: dict[str, frozenset[int]] = {}
-    for mutant in mutants:
-        if _at(mutant) not in unseen:
-            apart[mutant.path] = apart.get(mutant.path, frozenset()) | {mutant.line}
-    return apart
-
-
-@value
-class _Tried:
-    unnoticed: list[Mutant]
-    untried: list[str]
-
-
-def _try_mutants(
-    candidate: Candidate,
-    mutants: Iterable[Mutant],
-    passing: Collection[str],
-    took_ms: int,
-    progress: Progress | None = None,
-) -> _Tried:
-    """Tries mutants by lot, as far as time goes; those that can refuse come first."""
-    project, tree = candidate.project, candidate.tree
-    base = candidate.room or Layer(tree, tree)
-    order = list(mutants)
-    random.SystemRandom().shuffle(order)
-    order.sort(key=lambda mutant: mutant.weak)
-    modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
-    ends = time.monotonic() + MUTATION_SECONDS
-    tried = _Tried([], [])
-    for number, mutant in enumerate(order):
-        left = ends - time.monotonic()
-        if number >= MOST or left <= 0:
-            tried.untried.append(f"{_at(mutant)}: {_NO_TIME}")
-            continue
-        announce(progress, f"changes that a test should notice, {number + 1} of {min(MOST, len(order))}")
-        contents = {mutant.path: (modes[mutant.path], mutant.data)}
-        layer = replace(base, wanted=project.workspace.compose(tree, contents), worktree=tree)
-        # What is built first may take longer than the suite did, whose build was kept.
-        limit = time_for_mutant(took_ms, left) if is_loaded_singly(mutant.path) else left
-        request = TestRequest(timeout=limit, sources=())
-        report = execute_suite(project, request, layer=layer)
-        match _is_noticed(mutant, report, passing):
-            case False:
-                tried.unnoticed.append(mutant)
-            case None:
-                tried.untried.append(f"{_at(mutant)}: what it was changed to does not build")
-    return tried
-
-
-def _make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
-    """`measured`: also in languages whose executed lines are told anyway."""
-    project = candidate.project
-    paths = [c.path for c in candidate.edits.source if not reader_of(c.path).imports.is_declaration(c.path)]
-    mutants: list[Mutant] = []
-    untried: list[str] = []
-    unread: list[str] = []
-    for language, mine in by_language(paths).items():
-        if language.traces and not measured:
-            continue
-        read = [path for path in mine if language.source.reads(path)]
-        unread += (f"{path}: no parser here reads it" for path in mine if path not in read)
-        mutated = language.source.mutants(
-            *(project.workspace.read_many(at, read) for at in (candidate.start, candidate.tree))
-        )
-        mutants += mutated.mutants
-        untried += mutated.untried
-    return Mutated(tuple(mutants), (*untried, *unread))
-
-
-def _is_noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:
-    """None where it was never run."""
-    if not is_loaded_singly(mutant.path) and not report.results:
-        return None
-    if report.ended is not RunEnd.FINISHED:
-        return True
-    still = {result.native_id for result in report.results if result.status is Status.PASS}
-    return not still.issuperset(passing)
-
-
-def _at(mutant: Mutant) -> str:
-    return f"{mutant.path}:{mutant.line}"
+    mutants = [mutant for mutant in make_mutants(candidate, measured=False).mutants if mutant.fails]
+    return try_mutants(candidate, mutants, Trial(ran, MUTATION_SECONDS)).unnoticed

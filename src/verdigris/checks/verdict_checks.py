@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import list_unmeasured, never_run, watchable
+from verdigris.checks.coverage import watchable
 from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests, oppose
 from verdigris.checks.liveness.judgement import Liveness
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
@@ -24,6 +23,7 @@ from verdigris.languages.registry import (
     language_for,
     language_named,
 )
+from verdigris.storage.draws import lot_of
 from verdigris.storage.project import Project, texts_at
 
 if TYPE_CHECKING:
@@ -64,30 +64,20 @@ def scrutinise(
     project, start, tree, edits = candidate.project, candidate.start, candidate.tree, candidate.edits
     tests = traced_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits)
-    alive = Liveness((), ())
-    watched: tuple[TestReport, ...] = ()
-    if project.settings.liveness:
-        others = _sample_affected_tests(candidate, claimed, tests, suite)
-        request = LivenessRequest(
-            {**tests, **(shared or {})},
-            tuple(claimed),
-            others,
-            watchable(edits),
-            suite,
-            {function_of(claim.native_id): claim.duration_ms for claim in claims},
-            {claim.native_id: claim.place for claim in claims},
-        )
-        alive, watched = _try_assertions(candidate, request)
-        blocking += alive.hollow
-        noted += tuple(f"not shown to be live: {what}" for what in alive.unreached)
-    strict = project.settings.uncovered == "block" and bool(claimed)
-    noted += list_unmeasured(c.path for c in edits.source if not c.deleted) if strict else ()
-    # Another run is made only if its result can refuse the verdict.
-    asked_lines = strict or (watched and claimed)
-    idle = never_run(candidate, claimed, watched) if asked_lines else ()
-    if strict:
-        return VerdictChecks(blocking + idle, noted, alive.doubts)
-    return VerdictChecks(blocking, noted + idle, alive.doubts)
+    if not project.settings.liveness:
+        return VerdictChecks(blocking, noted)
+    others = _sample_affected_tests(candidate, claimed, tests, suite)
+    request = LivenessRequest(
+        {**tests, **(shared or {})},
+        tuple(claimed),
+        others,
+        suite,
+        {function_of(claim.native_id): claim.duration_ms for claim in claims},
+        {claim.native_id: claim.place for claim in claims},
+    )
+    alive = _try_assertions(candidate, request)
+    unreached = (f"not shown to be live: {what}" for what in alive.unreached)
+    return VerdictChecks((*blocking, *alive.hollow), (*noted, *unreached), alive.doubts)
 
 
 def _sample_affected_tests(
@@ -115,7 +105,8 @@ def _list_affected(candidate: Candidate, passed: Sequence[str], tests: Mapping[s
     for language, paths in by_language(watchable(candidate.edits)).items():
         before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
         if (tracing := language.tracing()) is not None:
-            yield from tracing.affected_tests(passed, tests, before, after, SystemRandom())
+            lot = lot_of(candidate.project, candidate.start, candidate.tree, "affected")
+            yield from tracing.affected_tests(passed, tests, before, after, lot)
 
 
 def _static(
@@ -162,11 +153,9 @@ def traced_tests(project: Project, tree: str) -> dict[str, str]:
     return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
 
 
-def _try_assertions(turn: Candidate, request: LivenessRequest) -> tuple[Liveness, tuple[TestReport, ...]]:
-    """Whether assertions are live, and the runs of the claimed tests in which the change was traced."""
+def _try_assertions(turn: Candidate, request: LivenessRequest) -> Liveness:
     project, start, tree, room = turn.project, turn.start, turn.tree, turn.room
     paths, findings = turn.paths, list[Liveness]()
-    watched: list[TestReport] = []
     claimed = by_stack(project.settings.stacks, request.claimed)
     others = by_stack(project.settings.stacks, request.others)
 
@@ -192,12 +181,8 @@ def _try_assertions(turn: Candidate, request: LivenessRequest) -> tuple[Liveness
         else:
             runs = LiveRuns(project, stack, replace(request, claimed=mine, others=more), room, before)
             findings.append(runs.try_all())
-            watched += runs.watched
-    return (
-        Liveness(
-            tuple(text for alive in findings for text in alive.hollow),
-            tuple(text for alive in findings for text in alive.unreached),
-            tuple(text for alive in findings for text in alive.doubts),
-        ),
-        tuple(watched),
+    return Liveness(
+        tuple(text for alive in findings for text in alive.hollow),
+        tuple(text for alive in findings for text in alive.unreached),
+        tuple(text for alive in findings for text in alive.doubts),
     )

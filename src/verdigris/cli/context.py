@@ -209,6 +209,10 @@ def say(message: str) -> None:
     sys.stderr.flush()
 
 
+OWED = ("id", "path", "line", "what")
+"""The fields of a debt."""
+
+
 def pick(answer: object, *names: str) -> dict[str, Any]:
     """These fields of a value, as a document has them."""
     return {name: to_json(getattr(answer, name)) for name in names}

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verdigris.cli.context import here, live, pick, project, say, show, show_result
+from verdigris.cli.context import OWED, here, live, pick, project, say, show, show_result
 from verdigris.core.actions import Deny
 from verdigris.core.errors import TimedOut
 from verdigris.core.languages import STUB_MARK
@@ -183,6 +183,7 @@ def report_lines(
         if pins := len(tested.characterized):
             pinned = f"{count_of(pins, 'characterization test')}, passing at once on source as it was"
             lines.append(Line(f"  recorded: {pinned}"))
+        lines += [Line(f"  paid: `{debt.what}` in {debt.path}", "green") for debt in tested.paid]
         if (ended := tested.given_up) is not None:
             lines.append(Line("the turn ended: no claimed test is red on the new baseline"))
             kept = f"its edits are set aside as {ended.aside}; `tdd restore {ended.aside}` brings them back"
@@ -312,6 +313,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
         "hindrance": tested.hindrance and pick(tested.hindrance, "what", "cure", "files"),
         "stubs": [one for stubs in tested.stubs.values() for one in stub_data(stubs)],
         **pick(tested, "uncollected", "phase", "next", "resumed", "characterized"),
+        "paid": [pick(debt, *OWED) for debt in tested.paid],
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdigris.cli.context import (
+    OWED,
     PERSON,
     here,
     json_option,
@@ -21,6 +22,7 @@ from verdigris.cli.context import (
 from verdigris.cli.group import OfferingGroup
 from verdigris.cli.testing import run, stub_and_run, unconfined_lines
 from verdigris.core.actions import Deny
+from verdigris.core.debts import list_debts
 from verdigris.core.policy.next_move import RESTRUCTURE
 from verdigris.core.report import Status, TestReport
 from verdigris.core.verdict import JUDGED_BEFORE, Kind, Verdict
@@ -135,15 +137,19 @@ TAMPERED = 4
 
 
 @click.command("settle")
+@click.option("--owe", is_flag=True, help="Accept new code that no test runs, as a debt (a person's option).")
 @json_option
-def settle_command(*, as_json: bool) -> int:
-    """Judge the open claims: the claimed tests pass, nothing that passed fails.
+def settle_command(*, owe: bool, as_json: bool) -> int:
+    """Judge the open claims: claimed tests pass, nothing that passed fails, tests run all new code.
+
+    A decision of the new code that no test notices is accepted and owed: `tdd status` lists it until a test
+    notices it or it is gone.
 
     Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
     """
     from verdigris.turns.settle import settle
 
-    return _end_with_verdict(settle, settled_document, as_json=as_json)
+    return _end_with_verdict(partial(settle, owe=owe), settled_document, as_json=as_json)
 
 
 def _end_with_verdict(
@@ -179,6 +185,8 @@ def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Li
     found += [Line(f"  {JUDGED_BEFORE}")] if settlement.known else []
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
+    found += [Line(f"  owed: {text}", "yellow") for text in list_debts(settlement.owed)]
+    found += [Line(f"  paid: `{debt.what}` in {debt.path}") for debt in settlement.paid]
     if aside := settlement.aside:
         found.append(Line(f"  your edits are set aside as {aside}: claim again, then `tdd restore {aside}`"))
     elif settlement.strikes:
@@ -201,7 +209,11 @@ def _tries(settlement: Settlement) -> list[Line]:
 
 
 def settled_document(settlement: Settlement) -> dict[str, Any]:
-    return {**_document(settlement), "accepted": list(settlement.accepted)}
+    return {
+        **_document(settlement),
+        "accepted": list(settlement.accepted),
+        "owed": [pick(debt, *OWED) for debt in settlement.owed],
+    }
 
 
 def refactor_document(end: Settlement) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import click
 
 from verdigris.cli.context import (
     BACK_AT_CLAIM,
+    OWED,
     json_option,
     next_here,
     pick,
@@ -18,6 +19,7 @@ from verdigris.cli.context import (
     show_result,
 )
 from verdigris.core.actions import Deny
+from verdigris.core.debts import list_debts
 from verdigris.core.state import Claim, Phase, Refactor, WorktreeState
 from verdigris.views.lines import Dot, Line, count_of
 
@@ -86,15 +88,23 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
         yield Line(f"set aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
     for bug in state.test_bugs.values():
         yield Line(f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}")
+    yield from _amiss(survey)
+    for note in survey.notes:
+        yield Line(f"note: {note}")
+    yield Line(f"next: {survey.next}")
+
+
+def _amiss(survey: Survey) -> Iterator[Line]:
+    """What is owed, and what was changed or stands against the law."""
+    state = survey.state
+    for text in list_debts(state.owed.values()):
+        yield Line(f"owed: {text}", "yellow")
     for path in state.violations:
         yield Line(f"violation: {path}", "red")
     for path in survey.drift:
         yield Line(f"drift: {path} changed since it was frozen", "red")
     for edit in survey.unclaimed:
         yield Line(f"unclaimed: {edit.path}:{edit.line} {edit.why}", "red")
-    for note in survey.notes:
-        yield Line(f"note: {note}")
-    yield Line(f"next: {survey.next}")
 
 
 def _detail(state: WorktreeState) -> str:
@@ -152,6 +162,7 @@ def survey_document(survey: Survey) -> dict[str, Any]:
         "suspended": state.turn is not None and state.turn.suspended,
         **pick(survey, "drift", "worktree", "branch", "notes"),
         "characterized": list(state.characterized),
+        "owed": [pick(debt, *OWED) for debt in state.owed.values()],
         "refactor": _refactor_data(state.refactor),
     }
 

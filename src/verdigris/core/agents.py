@@ -189,6 +189,7 @@ _PERSON_PARTS = {
     "cycle": ("abort", "run"),
     "log": ("repair",),
     "refactor": ("--uncovered",),
+    "settle": ("--owe",),
     "doctor": ("--room", "--accept-weaker"),
     "spec": ("activate", "supersede"),
     "loop": ("new", "run", "daemon", "pause", "resume", "stop", "workflow"),

@@ -23,7 +23,7 @@ from verdigris.core.state import (
     PassedStep,
     Phase,
     Refactor,
-    RefusedRefactor,
+    Refusal,
     SeenHead,
     SessionStart,
     Stage,
@@ -42,6 +42,7 @@ GROUNDS_OF_ONE = 4
 _STAGES = {Stage.PLAN: Phase.PLAN, Stage.RED: Phase.RED}
 """Stages of a cycle with a phase of their own; all others are held."""
 REMEMBERED_VIOLATIONS = 20
+REMEMBERED_DEBTS = 200
 REMEMBERED_STEPS = 50
 REMEMBERED_SESSIONS = 20
 REMEMBERED_SUITES = 8
@@ -87,7 +88,14 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.TestRun():
             blocked = w.blocked if event.status is Status.SKIP else without_keys(w.blocked, {event.test_id})
             return replace(w, reds=fold_reds(w, event, seq), blocked=blocked)
-        case e.SuiteRun() | e.SuiteHindered() | e.SuiteCollected() | e.SessionStarted() | e.LogRepaired():
+        case (
+            e.SuiteRun()
+            | e.SuiteHindered()
+            | e.SuiteCollected()
+            | e.SessionStarted()
+            | e.LogRepaired()
+            | e.Owed()
+        ):
             return _remember(w, event, seq)
         case e.TestBug():
             bug = take_fields(OpenTestBug, event, id=event.bug)
@@ -116,15 +124,19 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
 
 def _remember(
     w: WorktreeState,
-    event: e.SuiteRun | e.SuiteHindered | e.SuiteCollected | e.SessionStarted | e.LogRepaired,
+    event: e.SuiteRun | e.SuiteHindered | e.SuiteCollected | e.SessionStarted | e.LogRepaired | e.Owed,
     seq: int,
 ) -> WorktreeState:
-    """What later trees are compared with, and what keeps the suite from running."""
+    """What later trees are compared with, what keeps the suite from running, and what is owed."""
     match event:
         case e.LogRepaired():
             from verdigris.core.lost_objects import without_lost
 
             return without_lost(w, frozenset(event.objects))
+        case e.Owed():
+            new = {debt.id: replace(debt, seq=seq) for debt in event.debts if debt.id not in w.owed}
+            owed = {**w.owed, **new}
+            return replace(w, owed=dict(list(owed.items())[-REMEMBERED_DEBTS:]))
         case e.SuiteRun():
             baseline = take_fields(Baseline, event, counts=take_fields(SuiteCounts, event))
             return replace(w, baseline=baseline, hindrance=event.hindrance)
@@ -183,16 +195,18 @@ def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     if event.verdict == "aborted" or w.refactor is None:
         return replace(w, phase=Phase.RED, refactor=None)
     counts = event.verdict in STRIKES and event.tree not in {w.refactor.judged, w.refactor.tree}
-    refused = take_fields(RefusedRefactor, event)
+    refused = take_fields(Refusal, event)
     refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree, refused=refused)
     return replace(w, refactor=refactor)
 
 
 def _outdate_refusal(w: WorktreeState, event: Event) -> WorktreeState:
+    if not isinstance(event, e.TestRun | e.SuiteRun | e.Revised):
+        return w
+    if w.turn is not None and w.turn.refused is not None and not w.turn.refused.outdated:
+        w = replace(w, turn=replace(w.turn, refused=replace(w.turn.refused, outdated=True)))
     refactor = w.refactor
     if refactor is None or refactor.refused is None or refactor.refused.outdated:
-        return w
-    if not isinstance(event, e.TestRun | e.SuiteRun | e.Revised):
         return w
     return replace(w, refactor=replace(refactor, refused=replace(refactor.refused, outdated=True)))
 

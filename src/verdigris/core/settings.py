@@ -70,6 +70,7 @@ RedRule = Literal["behaviour", "assertion"]
 ClaimRule = Literal["implied", "strict"]
 ConcernRule = Literal["record", "block"]
 UncoveredRule = Literal["record", "block"]
+OwedRule = Literal["record", "settle"]
 Network = Literal["none", "loopback", "host"]
 JUnitErrors = Literal["call", "setup"]
 Squash = Literal["step", "cycle"]
@@ -232,9 +233,13 @@ class Settings:
     """The time limit of those runs. Assertions that do not fit are listed as a concern; if no run of a
     claimed test ended, the verdict is `broken`, unless the test was as slow when it was red.
     """
-    uncovered: UncoveredRule = "record"
-    """Whether a changed line that no claimed test executes is recorded as a concern, or refuses the
-    settlement: verdict `hollow`, the reason names file and line.
+    uncovered: UncoveredRule = "block"
+    """Whether new code that no test runs refuses the settlement (verdict `hollow`, the reason names file and
+    line), or is recorded as a concern. A person accepts it once with `tdd settle --owe`.
+    """
+    owed: OwedRule = "settle"
+    """What becomes of a decision in accepted code that no test notices: an agent's session does not end
+    before a test notices it or it is gone, or it is only recorded. People are told, and never kept.
     """
     warm: bool = True
     """Whether a test tool stays loaded between runs of `tdd test`, in the sandbox, until it has been idle

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from verdigris.core.debts import Debt
 from verdigris.core.records import Actor
 from verdigris.core.report import IdSource, Status
 from verdigris.core.suite_health import Hindrance, SuiteCounts, describe_suite
@@ -65,6 +66,23 @@ class Claim:
 
 
 @value
+class Refusal:
+    """The last verdict on an open turn or refactor, which did not accept it."""
+
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    next: str = ""
+    unproven: bool = False
+    outdated: bool = False
+    """Tests were run or given up since; the same tree may be judged otherwise."""
+
+    def __str__(self) -> str:
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        return f"the refactor is not accepted [{self.verdict}]: {''.join(self.reasons[:1])}{more}"
+
+
+@value
 class Turn:
     id: str
     tree: str
@@ -84,6 +102,8 @@ class Turn:
     """HEAD at its start; empty: unknown."""
     returned: str = ""
     """The tree in which edits had just come back."""
+    refused: Refusal | None = None
+    """On the tree `judged`."""
 
 
 @value
@@ -108,23 +128,6 @@ class OpenTestBug:
 
 
 @value
-class RefusedRefactor:
-    """The last verdict on an open refactor, which did not accept it."""
-
-    verdict: str
-    reasons: tuple[str, ...] = ()
-    concerns: tuple[str, ...] = ()
-    next: str = ""
-    unproven: bool = False
-    outdated: bool = False
-    """Tests were run or given up since; the same tree may be judged otherwise."""
-
-    def __str__(self) -> str:
-        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
-        return f"the refactor is not accepted [{self.verdict}]: {''.join(self.reasons[:1])}{more}"
-
-
-@value
 class Refactor:
     tree: str
     record: str
@@ -136,7 +139,7 @@ class Refactor:
     optimizes: bool = False
     commit: str | None = ""
     """HEAD at its start; empty: unknown."""
-    refused: RefusedRefactor | None = None
+    refused: Refusal | None = None
 
 
 LEAST_LIMIT = 120.0
@@ -347,6 +350,8 @@ class WorktreeState:
     """Test files that the last run of them could not load, each with the tree of that run."""
     characterized: tuple[str, ...] = ()
     """Tests that passed when they were new: they describe code that had no tests."""
+    owed: Mapping[str, Debt] = field(default_factory=dict)
+    """What accepted code decides and no test notices, by id, the oldest first."""
     refactor: Refactor | None = None
     baseline: Baseline | None = None
     hindrance: Hindrance | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from verdigris.core import events as e
 from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFrozen, Settled, TurnOpened
 from verdigris.core.report import Status
-from verdigris.core.state import Claim, Earned, Phase, Red, SeenHead, Turn, WorktreeState
+from verdigris.core.state import Claim, Earned, Phase, Red, Refusal, SeenHead, Turn, WorktreeState
 from verdigris.core.value import replace, take_fields, value
 from verdigris.core.verdict import STRIKES, Kind, Verdict
 
@@ -132,6 +132,7 @@ def fold_turn(w: WorktreeState, event: Event) -> WorktreeState:
             return replace(w, turn=replace(w.turn, foundation=event.foundation, founded=event.founded))
         case e.EditClaim():
             turn = _with_reads(w.turn, event.reads)
+            turn = turn if turn is None else replace(turn, refused=None)
             return replace(w, turn=turn, claims={**w.claims, event.test_id: _claim_after(w, event)})
         case e.Settled():
             return _after_settlement(w, event)
@@ -167,6 +168,8 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
             return replace(w, characterized=tuple(dict.fromkeys((*w.characterized, *event.test_ids))))
         case e.TestsBlocked():
             return _after_blocking(w, event)
+        case e.Paid():
+            return replace(w, owed=without_keys(w.owed, set(event.debts)))
         case e.Revised():
             return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
         case e.HeldOut():
@@ -226,7 +229,8 @@ def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
     strikes = {**w.strikes, **{i: w.strikes.get(i, 0) + 1 for i in event.struck}}
     if w.turn is None or event.verdict == Kind.TAMPERED:
         return replace(w, strikes=strikes)  # nothing was judged
-    return replace(w, turn=replace(w.turn, judged=event.tree), strikes=strikes)
+    refused = None if event.verdict == Kind.ACCEPTED else take_fields(Refusal, event)
+    return replace(w, turn=replace(w.turn, judged=event.tree, refused=refused), strikes=strikes)
 
 
 def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:

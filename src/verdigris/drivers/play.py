@@ -192,7 +192,7 @@ def prove_end(ended: RunEnd, project: Project, session: str, *, finished: bool, 
     Roles try again what was set aside, and reports go to the tester. A red may wait unless it is `finished`.
     """
     facts = replace(gather_work(project, session), aside={}, bugs=())
-    left = tuple(find_open(facts if finished else replace(facts, reds={}, claims=())))
+    left = tuple(find_open(facts if finished else replace(facts, reds={}, claims=(), owed=())))
     return RunEnd(UNPROVEN, "; ".join(left), following) if left else ended
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import field, value
 from verdigris.languages.probes import ByteEdit
@@ -95,6 +95,12 @@ class MeasuredFault:
     what: str
 
 
+MutantKind = Literal["decision", "bound", "answer", "literal", "default", "body"]
+"""What a mutant changes: a condition, its boundary, a literal that is returned, another one, a parameter; or
+it replaces a whole body by one that knows nothing.
+"""
+
+
 @value
 class Mutant:
     path: str
@@ -107,6 +113,9 @@ class Mutant:
     """True if it may not change the behaviour: a person is told of it, but the refactor is not refused."""
     fails: bool = False
     """True if the code fails wherever it runs: tests that pass with it do not run this place."""
+    subject: str = ""
+    """The code that was changed, on one line."""
+    kind: MutantKind = "decision"
 
 
 @value

@@ -118,6 +118,15 @@ def plan_runs(
     return RunSet(tuple(variants[number] for number in order), order.index(0), totals)
 
 
+def plan_content_run(found: Sequence[Probe], texts: Mapping[str, bytes], dice: Random) -> RunSet:
+    """Plans one run in which all these assertions are changed, and the true one, in random order."""
+    texts = {path: data for path, data in texts.items() if path in {probe.path for probe in found}}
+    tries = tuple(Try(probe, probe.changes[0], (probe.line, probe.last)) for probe in found)
+    variants = [Variant((), texts), Variant(tries, changed_texts(texts, tries))]
+    order = dice.sample(range(2), 2)
+    return RunSet(tuple(variants[number] for number in order), order.index(0))
+
+
 def draw_members(
     found: Sequence[Probe], dice: Random, most: int, least: int, *, alone: bool = False
 ) -> list[tuple[Try, ...]]:

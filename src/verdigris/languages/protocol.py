@@ -366,6 +366,10 @@ class Liveness(Part):
         """Adds a failure after the assertions at these places (path and line), to see which are reached."""
         return ()
 
+    def contents(self, texts: Mapping[str, bytes], asked: Iterable[str]) -> tuple[Probe, ...]:
+        """Equalities that compare plain data by content; honest code passes all of them at once."""
+        return ()
+
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         """Why a test has no probe."""
         return "no assertion that can be changed was found in it"

@@ -41,7 +41,7 @@ def announce(progress: Progress | None, step: str) -> None:
 
 @value
 class RequestedRuns:
-    """A set of runs that each have other texts of the test files.
+    """A set of runs that each have other texts of some files.
 
     Nothing in it says which texts are the true ones.
     """
@@ -54,10 +54,12 @@ class RequestedRuns:
     """The time for one run."""
     bare: bool = False
     """Each run loads the test tool itself."""
+    until_failure: bool = False
+    """A run ends with its first failing test."""
+    names: tuple[tuple[str, ...], ...] = ()
+    """For each run, the ids of the tests that it runs; none: all that are asked for."""
     preload: tuple[str, ...] = ()
     """Installed modules that are loaded before all runs."""
-    watched: tuple[str, ...] = ()
-    """Native ids of the tests that one more run traces; empty: all tests."""
 
 
 @value

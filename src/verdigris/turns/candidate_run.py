@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import Answers, question_turn
+from verdigris.checks.coverage import run_suite_traced, watchable
 from verdigris.checks.evidence import rewritten_files, run_events, suite_event, suite_names, test_events
 from verdigris.checks.observation import Candidate, TreeDifference, difference, source_roots
 from verdigris.checks.suite_tests import collect_tests, collected_event, compare_suites, known_tests
 from verdigris.core.events import Formatted, Formatting, SuiteCollected, SuiteRun
 from verdigris.core.paths import EXECUTABLE, FILE
 from verdigris.core.policy.done import hidden_tests
-from verdigris.core.report import RunEnd, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport, TestResult
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import Before, Tool, regressions
@@ -21,7 +22,6 @@ from verdigris.execution.room import Layer, Room
 from verdigris.execution.rooms import frozen_layer, layer_beside, possible, room
 from verdigris.execution.test_run import (
     execute,
-    execute_suite,
     on_start_tree,
     run_tool,
     run_tool_in,
@@ -63,22 +63,37 @@ class Trial:
 
 
 def try_candidate(
-    project: Project, state: WorktreeState, tree: str, edits: TreeDifference, progress: Progress | None
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    edits: TreeDifference,
+    progress: Progress | None,
+    *,
+    owe: bool = False,
 ) -> Trial:
+    """`owe`: a person accepts code that no test runs."""
     before = stat_tree(project, tree)
-    trial = _try_in_room(project, state, tree, edits, progress)
+    trial = _try_in_room(project, state, tree, edits, progress, owe=owe)
     return replace(trial, moved=tuple(dict.fromkeys((*trial.moved, *touched_paths(project, before)))))
 
 
 def _try_in_room(
-    project: Project, state: WorktreeState, tree: str, edits: TreeDifference, progress: Progress | None
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    edits: TreeDifference,
+    progress: Progress | None,
+    *,
+    owe: bool,
 ) -> Trial:
     claimed = tuple(c.native_id for c in state.claims.values())
     limit = time_limit(project, state)
     sources = source_roots(project, tree)
     room = frozen_layer(project, tree, {split_id(native).path for native in claimed})
-    report = execute_suite(
-        project, TestRequest(claimed, timeout=limit, sources=sources), progress=progress, layer=room
+    request = TestRequest(claimed, trace=watchable(edits), timeout=limit, sources=sources)
+    places = {c.native_id: c.place for c in state.claims.values()}
+    report = run_suite_traced(
+        project, request, lambda result: _fails_otherwise(result, places), progress=progress, layer=room
     )
     during = difference(project, tree, project.workspace.snapshot())
     runs = test_events(project, report, tree)
@@ -109,8 +124,17 @@ def _try_in_room(
     lost = before.uncollected or regressions(before, report, claimed)
     if candidate is None or lost or not all(tool.ok for tool in tools):
         return trial
-    answers = question_turn(candidate, state, claimed, report)
+    answers = question_turn(candidate, state, claimed, report, owe=owe)
     return replace(trial, answers=answers)
+
+
+def _fails_otherwise(result: TestResult, places: Mapping[str, str]) -> bool:
+    """Whether a claimed test fails, and not where it was red."""
+    failure = result.failure
+    if result.native_id not in places or failure is None:
+        return False
+    place = failure.place
+    return place is None or f"{place.path}:{place.line}" != places[result.native_id]
 
 
 def _ground_tests(candidate: Candidate, state: WorktreeState) -> tuple[Tests, SuiteCollected | None]:

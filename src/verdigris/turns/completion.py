@@ -16,6 +16,7 @@ from verdigris.checks.test_reports import is_revised
 from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import losses_between
 from verdigris.core import events as e
+from verdigris.core.debts import list_debts
 from verdigris.core.policy.cycle import describe_standing
 from verdigris.core.policy.done import SuiteComparison, WorkFacts
 from verdigris.core.policy.next_move import without_tests
@@ -158,12 +159,19 @@ def gather_work(project: Project, session: str = "") -> WorkFacts:
     start = start_of(project, state, session, tree)
     past = read_past(project, start)
     facts = _compare_texts(project, state, start, past, tree)
-    facts = replace(facts, standing=standing, claims=claims)
+    facts = replace(facts, standing=standing, claims=claims, owed=_owed_since(project, state, start))
     if state.phase is Phase.GREEN:
         return facts
     unclaimed = without_tests(find_unclaimed(project, state.ground or tree, tree, limit=MANY), state)
     facts = replace(facts, unclaimed=tuple(f"{one.path}:{one.line}: {one.why}" for one in unclaimed))
     return _compare_runs(project, start, past, tree, facts)
+
+
+def _owed_since(project: Project, state: WorktreeState, start: SessionStart) -> tuple[str, ...]:
+    """What this session's code owes; older debts are not its own."""
+    if project.settings.owed == "record":
+        return ()
+    return list_debts(debt for debt in state.owed.values() if debt.seq > start.seq)
 
 
 def _describe_phase(project: Project, state: WorktreeState) -> Iterator[str]:

@@ -23,6 +23,7 @@ from verdigris.storage.repository import in_progress
 from verdigris.turns.claim_check import claimable, claims_by, fellows, last_status, own_view
 
 SEARCH_SECONDS = 0.1
+_CONFIGURING = (".ini", ".cfg", ".toml")
 STAGED, EDITED, DELETED = frozenset("MTA"), frozenset("MT"), "D"  # letters of `git status`
 
 
@@ -46,7 +47,10 @@ def next_on_ground(
     """The next move for an operation that has left the tree as it was when the operation followed git."""
     state = own_view(project, as_it_stands(project, state, tree), session)
     asker = replace(asker_of(project, state, session), wait=wait)
-    return next_move(state, facts_of(project, state, tree), asker)
+    facts = facts_of(project, state, tree)
+    if asker.is_agent and project.settings.owed == "settle":
+        facts = replace(facts, owed=next(map(str, state.owed.values()), ""))
+    return next_move(state, facts, asker)
 
 
 def asker_of(project: Project, state: WorktreeState, session: str = "") -> Asker:
@@ -186,7 +190,7 @@ def _loading_reds(project: Project, state: WorktreeState, tree: str) -> Worktree
 
 
 def _unparsed_source(project: Project, state: WorktreeState, tree: str, *, search: bool) -> tuple[str, ...]:
-    """Source that does not parse, though a test file imports it: those that did not load.
+    """Source that does not parse, though a test file imports it: those that did not load; and configuration.
 
     `search`: the other test files too, as far as that is quick.
     """
@@ -206,7 +210,30 @@ def _unparsed_source(project: Project, state: WorktreeState, tree: str, *, searc
         if path not in state.unloaded and time.monotonic() > ends:
             break
     texts = texts_at(project, tree, needed)
-    return tuple(path for path, text in texts.items() if not reader_of(path).tests.parses(path, text))
+    unparsed = (path for path, text in texts.items() if not reader_of(path).tests.parses(path, text))
+    return (*_unparsed_configuration(project, state, tree), *unparsed)
+
+
+def _unparsed_configuration(project: Project, state: WorktreeState, tree: str) -> tuple[str, ...]:
+    """Changed files of the runner's configuration that do not parse, so that it does not start."""
+    if not state.ground:
+        return ()
+    changed = (path for path in difference(project, state.ground, tree).oracle if path.endswith(_CONFIGURING))
+    return tuple(path for path, text in texts_at(project, tree, changed).items() if not _is_read(path, text))
+
+
+def _is_read(path: str, text: str) -> bool:
+    import configparser
+    import tomllib
+
+    try:
+        if path.endswith(".toml"):
+            tomllib.loads(text)
+        else:
+            configparser.RawConfigParser(strict=False, allow_no_value=True).read_string(text)
+    except (ValueError, configparser.Error):
+        return False
+    return True
 
 
 def _is_silent(project: Project, state: WorktreeState, tree: str) -> bool:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from verdigris.checks.acceptance import with_held_out
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
-from verdigris.core.events import HeldOut, HoldingOut, Released, Releasing, Revised, SwitchedOff, SwitchedOn
+from verdigris.core.events import (
+    HeldOut,
+    HoldingOut,
+    Paid,
+    Released,
+    Releasing,
+    Revised,
+    SwitchedOff,
+    SwitchedOn,
+)
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.execution.resident.resident import stop
@@ -46,12 +55,17 @@ def switch_on(project: Project) -> Deny | None:
 
 
 def revise(project: Project, names: Sequence[str], why: str) -> tuple[str, ...]:
-    """`tdd revise NAME… --why WHY`: a person's word, and it stays in the log."""
+    """`tdd revise NAME… --why WHY`: a person's word, and it stays in the log.
+
+    A name is a test, a file, or the id of a debt; the name of a file gives up what it owes as well.
+    """
     if not why.strip():
         raise UserError("a revision needs a reason.", hint='e.g. --why "rounding is now half-even"')
     with operation(project) as state:
         meant = dict.fromkeys((*names, *_behind_slugs(project, state, names)))
-        project.record(Revised(names=tuple(meant), why=why), sync=True)
+        debts = tuple(name for name, debt in state.owed.items() if {name, debt.path} & meant.keys())
+        paid = (Paid(debts=debts, why=why),) if debts else ()
+        project.record(Revised(names=tuple(meant), why=why), *paid, sync=True)
         return tuple(names)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
-from verdigris.checks.coverage import added_lines
+from verdigris.checks.coverage import added_lines, lines_run_apart, run_suite_traced
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_files,
@@ -20,11 +20,12 @@ from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor import behaviour_changes, find_unkept, lines_run_apart, survivors
+from verdigris.checks.refactor import behaviour_changes, find_dropped, find_unkept, survivors
 from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, SuiteRun, Violation
+from verdigris.core.records import AGENT
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import next_aside
@@ -48,11 +49,9 @@ from verdigris.storage.project import Project, texts_at
 from verdigris.turns.aside import set_aside
 from verdigris.turns.next_move import following_move as next_here
 from verdigris.turns.operation import operation, refusal
-from verdigris.turns.settle import Settlement, complete, failed_output
+from verdigris.turns.settle import Settlement, complete, failed_output, known_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.core.suite_health import Hindrance
 
@@ -161,7 +160,7 @@ def end(project: Project, progress: Progress | None = None) -> Settlement | Deny
             return out
         edits = difference(project, refactor.tree, tree)
         paths = tuple(sorted(edits.protected))
-        if refactor.judged == tree and (known := _known_verdict(refactor)) is not None:
+        if refactor.judged == tree and (known := known_verdict(refactor.refused)) is not None:
             return _tell_again(project, known, refactor, paths)
         candidate = Candidate(project, refactor.tree, tree, edits, frozen_layer(project, tree))
         standing_before = stat_tree(project, tree)
@@ -178,14 +177,6 @@ def end(project: Project, progress: Progress | None = None) -> Settlement | Deny
             seen = replace(seen, moved=touched_paths(project, standing_before))
             verdict = replace(judge_refactor(seen), concerns=verdict.concerns)
         return _conclude(project, state, tree, verdict, seen, paths)
-
-
-def _known_verdict(refactor: Refactor) -> Verdict | None:
-    """The verdict on the tree that was judged last, if nothing but the tree has a say in it."""
-    refused = refactor.refused
-    if refused is None or refused.outdated or refused.verdict not in STRIKES:
-        return None
-    return Verdict(Kind(refused.verdict), refused.reasons, refused.concerns, unproven=refused.unproven)
 
 
 def _tell_again(project: Project, known: Verdict, refactor: Refactor, paths: tuple[str, ...]) -> Settlement:
@@ -217,8 +208,12 @@ def _question_code(
     if refactor.uncovered:
         return verdict
     unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes, progress=progress)
-    kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
-    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted), unproven=bool(unnoticed.found))
+    noted, reasons = (*noted, *unnoticed.noted), unnoticed.found
+    if not reasons and not refactor.optimizes:
+        dropped = find_dropped(candidate, seen.after, progress)
+        is_agents = candidate.project.actor.role == AGENT
+        noted, reasons = (noted, dropped) if is_agents else ((*noted, *dropped), ())
+    return Verdict(Kind.REGRESSED if reasons else Kind.ACCEPTED, reasons, noted, unproven=bool(reasons))
 
 
 def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress | None) -> Restructured:
@@ -228,8 +223,21 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         i: s for i, s in read_tests_of(project, refactor.record).items() if s and not is_revised(i, revised)
     }
     frozen, findings = find_unkept(candidate, revised)
-    traced = [c.path for c in edits.source if is_traced(c.path)]
-    report = _run_suite(candidate, state, tuple(traced), before, progress)
+    traced = tuple(c.path for c in edits.source if is_traced(c.path))
+    announce(progress, "the suite")
+    request = TestRequest(
+        trace=traced,
+        uses=bool(traced),
+        timeout=time_limit(project, state),
+        sources=source_roots(project, tree),
+    )
+    report = run_suite_traced(
+        project,
+        request,
+        lambda result: before.get(result.native_id) is Status.PASS,
+        progress=progress,
+        layer=candidate.room,
+    )
     stacks = project.settings.stacks
     tools = tuple(
         run_tool(project, stack, name, command)
@@ -250,31 +258,6 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )
-
-
-def _run_suite(
-    candidate: Candidate,
-    state: WorktreeState,
-    traced: tuple[str, ...],
-    before: Mapping[str, Status],
-    progress: Progress | None,
-) -> TestReport:
-    """The suite on the tree, with the lines that it runs.
-
-    A test may fail only because it is traced, if it measures memory or time: then a run without it counts.
-    """
-    project = candidate.project
-    limit, sources = time_limit(project, state), source_roots(project, candidate.tree)
-    announce(progress, "the suite")
-    asked = TestRequest(trace=traced, timeout=limit, sources=sources)
-    report = execute_suite(project, asked, progress=progress, layer=candidate.room)
-    failing = {r.native_id for r in report.results if r.status is not Status.PASS}
-    if not traced or not any(before.get(name) is Status.PASS for name in failing):
-        return report
-    announce(progress, "the suite, untraced")
-    asked = TestRequest(timeout=limit, sources=sources)
-    plain = execute_suite(project, asked, progress=progress, layer=candidate.room)
-    return replace(plain, lines=report.lines)
 
 
 def _conclude(

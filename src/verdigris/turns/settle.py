@@ -9,8 +9,9 @@ from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import judge_foundation
 from verdigris.checks.observation import TreeDifference, difference
 from verdigris.core.actions import Deny, Do
+from verdigris.core.agents import deny_persons_verb
 from verdigris.core.errors import HarnessError
-from verdigris.core.events import Event, LayingAside, Repair, Settled, Violation
+from verdigris.core.events import Event, LayingAside, Owed, Paid, Repair, Settled, Violation
 from verdigris.core.policy.actors import is_only_others
 from verdigris.core.policy.cycle import supersede_steps
 from verdigris.core.policy.next_move import apart, owners, report_wrong_test
@@ -23,7 +24,7 @@ from verdigris.core.turn_events import (
     settled_event,
 )
 from verdigris.core.value import replace, value
-from verdigris.core.verdict import Kind, Tool, TrialFacts, Verdict, footer, judge
+from verdigris.core.verdict import STRIKES, Kind, Tool, TrialFacts, Verdict, footer, judge
 from verdigris.storage.paths import LinkOut, explain, links_out, remedy
 from verdigris.turns.aside import put_frozen_back, set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
@@ -35,8 +36,9 @@ from verdigris.turns.own_part import concerns_about_authors, join_edits, own_par
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from verdigris.core.debts import Debt
     from verdigris.core.report import TestReport
-    from verdigris.core.state import Turn, WorktreeState
+    from verdigris.core.state import Refusal, Turn, WorktreeState
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -67,15 +69,21 @@ class Settlement:
     """How to report that the claimed test is wrong."""
     known: bool = False
     """The tree was judged before, and nothing was run again."""
+    owed: tuple[Debt, ...] = ()
+    """What the accepted code decides and no test notices."""
+    paid: tuple[Debt, ...] = ()
 
 
-def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:
+def settle(project: Project, progress: Progress | None = None, *, owe: bool = False) -> Settlement | Deny:
+    """`owe`: a person accepts code that no test runs, as a debt."""
+    if owe and project.actor.role == AGENT:
+        return deny_persons_verb("settle --owe")
     with operation(project) as state:
         if denial := refusal(project, state, Do("settle")):
             return denial
-        return join_edits(project, state, _turn(state)) or _settle(
-            project, own_part(project, project.state()), progress
-        )
+        if denial := join_edits(project, state, _turn(state)):
+            return denial
+        return _settle(project, own_part(project, project.state()), progress, owe=owe)
 
 
 def has_edits(project: Project, state: WorktreeState) -> bool:
@@ -88,7 +96,9 @@ def has_edits(project: Project, state: WorktreeState) -> bool:
     return source or any(owners(own, change.path) for change in since.other)
 
 
-def _settle(project: Project, state: WorktreeState, progress: Progress | None) -> Settlement:
+def _settle(
+    project: Project, state: WorktreeState, progress: Progress | None, *, owe: bool = False
+) -> Settlement:
     """Judges the claims of `state`, the acting agent's, on the tree without the others' part of the turn."""
     turn = _turn(state)
     seen = without_others(project, state, turn)
@@ -98,6 +108,10 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         return _settle_tampered(project, state, tree, edits)
     if links := links_out(project, tree):
         return _refuse_links(project, state, tree, edits, links)
+    if not owe and turn.judged == tree and (known := known_verdict(turn.refused)) is not None:
+        return complete(
+            project, Settlement(known, None, _paths(edits), claimed=tuple(state.claims), known=True)
+        )
     if below := judge_foundation(project, turn, tree):
         return complete(project, Settlement(below, None, _paths(edits), claimed=tuple(state.claims)))
     whole = tree if seen.view is None else seen.view.worktree
@@ -106,7 +120,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
         seen = without_others(project, state, turn)
         tree = seen.workspace.snapshot()
     edits = difference(seen, turn.tree, tree)
-    trial = try_candidate(seen, state, tree, edits, progress)
+    trial = try_candidate(seen, state, tree, edits, progress, owe=owe)
     if below := judge_foundation(seen, turn, tree, trial.report.below):
         return complete(project, _Judged(state, trial, below, edits).settlement())
     trial = replace(trial, tools=(*formats, *trial.tools))
@@ -189,8 +203,14 @@ def _accept(project: Project, judged: _Judged) -> Settlement:
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=True)
     known = () if trial.collected is None else (trial.collected,)
     suite = () if trial.suite is None else (trial.suite,)
-    project.record(*known, settled, *suite, *triples, *_closed_reports(project, trial), sync=True)
-    return complete(project, replace(judged.settlement(), accepted=tuple(state.claims)))
+    debts = trial.answers.debts
+    owed = (Owed(debts=debts.new),) if debts.new else ()
+    paid = (Paid(debts=debts.paid),) if debts.paid else ()
+    reports = _closed_reports(project, trial)
+    project.record(*known, settled, *suite, *triples, *reports, *owed, *paid, sync=True)
+    ended = replace(judged.settlement(), accepted=tuple(state.claims), owed=debts.new)
+    ended = replace(ended, paid=tuple(state.owed[name] for name in debts.paid))
+    return complete(project, ended)
 
 
 def _closed_reports(project: Project, trial: Trial) -> tuple[Event, ...]:
@@ -261,6 +281,13 @@ def _lay_rest_aside(project: Project, first: str, why_not: str) -> tuple[str, ..
         )
         set_aside(project, intent, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
     return tuple(state.claims)
+
+
+def known_verdict(refused: Refusal | None) -> Verdict | None:
+    """The verdict on the tree that was judged last, if nothing but the tree has a say in it."""
+    if refused is None or refused.outdated or refused.verdict not in STRIKES:
+        return None
+    return Verdict(Kind(refused.verdict), refused.reasons, refused.concerns, unproven=refused.unproven)
 
 
 def complete(project: Project, settlement: Settlement, about: Sequence[str] = ()) -> Settlement:

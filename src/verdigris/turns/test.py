@@ -13,9 +13,9 @@ from verdigris.checks.evidence import (
     test_events,
     violations,
 )
-from verdigris.checks.observation import difference, source_roots
+from verdigris.checks.observation import Candidate, difference, source_roots
 from verdigris.core.errors import ToolMissing, UnknownTest
-from verdigris.core.events import Characterized, Event, FilesUnloaded, LayingAside, TestRun
+from verdigris.core.events import Characterized, Event, FilesUnloaded, LayingAside, Paid, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import covers_test, ended_reds
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.confinement.needs import Need
+    from verdigris.core.debts import Debt
     from verdigris.core.suite_health import Hindrance
     from verdigris.languages.stubs import Stub
 
@@ -63,6 +64,8 @@ class Tested:
     """Runner → files with tests from which it collected none, in a run of all tests."""
     characterized: tuple[str, ...] = ()
     """New tests that passed at once: they record what the code does."""
+    paid: tuple[Debt, ...] = ()
+    """What a test of this run notices now, or whose code is gone."""
     given_up: LayingAside | None = None
     """The set-aside edits, if a suspended turn ended because no claimed test is red any more."""
 
@@ -103,6 +106,7 @@ def run_tests(
             project, state, _ObservedRun(report, tree, asked, whole=not natives, steady=is_steady())
         )
         _all_known(natives and asked, report)
+        paid = _pay_debts(project, state, report, tree, natives)
         after = project.state()
         lacking = _missing_needs(project, report)
         hindrance = hindrance_in(project, report, tree, whole=not natives)
@@ -118,7 +122,27 @@ def run_tests(
             stubs=stubs,
             uncollected=uncollected,
             characterized=after.characterized[len(state.characterized) :],
+            paid=paid,
         )
+
+
+def _pay_debts(
+    project: Project, state: WorktreeState, report: TestReport, tree: str, natives: Sequence[str]
+) -> tuple[Debt, ...]:
+    """Asks the tests that were named, or that changed, whether they notice what accepted code owes."""
+    if not state.owed or state.phase is not Phase.RED or report.ended is not RunEnd.FINISHED:
+        return ()
+    from verdigris.checks.debts import find_paid
+    from verdigris.execution.rooms import frozen_layer
+
+    ground = state.ground or tree
+    edits = difference(project, ground, tree)
+    asked = [r for r in report.results if natives or split_id(r.native_id).path in edits.oracle]
+    candidate = Candidate(project, ground, tree, edits, frozen_layer(project, tree))
+    paid = find_paid(candidate, replace(report, results=tuple(asked)), state.owed.values())
+    if paid:
+        project.record(Paid(debts=paid))
+    return tuple(state.owed[name] for name in paid)
 
 
 def _request(project: Project, state: WorktreeState, natives: tuple[str, ...], tree: str) -> TestRequest:

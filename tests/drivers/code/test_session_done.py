@@ -355,7 +355,7 @@ def test_the_concerns_of_the_accepting_verdict_are_in_the_result(tmp_path: Path)
     whole = turn(
         call("edit_file", path="calculator.py", search=BODY, replace=body), call("finish", summary=".")
     )
-    with playing(tmp_path, (*RED, whole, *again(finish())), live=True) as played:
+    with playing(tmp_path, (*RED, whole, *again(finish())), "uncovered: record\n", live=True) as played:
         done = work(played)
     assert any("calculator.py" in concern for concern in done.ended.concerns), done.ended
 

@@ -41,7 +41,9 @@ def test_code_that_no_test_asks_for_is_refused_with_its_lines(red: Kata) -> None
         ]
     )
     assert red.run(1).outcome == "steps-made"
-    assert refusals(red) == ["hollow: no test was seen to run calculator.py:4"]
+    assert refusals(red) == [
+        "hollow: unasked: calculator.py:4 add: no test runs it; claim a red for it, or take it out"
+    ]
 
 
 def test_lines_that_an_older_test_runs_are_asked_for(green: Kata) -> None:

@@ -131,9 +131,11 @@ def test_lines_are_quoted_as_they_were_judged_since_a_formatter_moves_them() -> 
         quote=lambda path, line: quoted[path, line],
     )
     assert f"{ID}: AssertionError at tests/test_a.py:4 `assert add('') == 3`:" in said
-    unasked = Verdict(Kind.HOLLOW, ("no test was seen to run calc.py:17-18",))
+    unasked = Verdict(
+        Kind.HOLLOW, ("unasked: calc.py:17 total: no test runs it; claim a red for it, or take it out",)
+    )
     said = feedback.describe_verdict(unasked, None, quote=lambda path, line: quoted[path, line])
-    assert "calc.py:17-18 `if numbers:`" in said
+    assert "calc.py:17 total `if numbers:`" in said
 
 
 def test_what_a_linter_said_is_told_from_its_end() -> None:

@@ -8,7 +8,6 @@ must fail.
 
 from __future__ import annotations
 
-import secrets
 import time
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,6 +30,7 @@ from verdigris.execution.test_run import run_request, time_limit
 from verdigris.execution.test_selection import stack_of
 from verdigris.languages.registry import has_grammar, language_named
 from verdigris.runners.protocol import TestRequest
+from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +79,7 @@ def oppose(project: Project, stack: Stack, tests: OpposedTests, room: Layer | No
         return Liveness((), ())
     from verdigris.languages.probes import draw_members
 
-    dice = secrets.SystemRandom()
+    dice = lot_of(project, tests.tree, tests.before or "", stack.root)
     found = project.workspace.read_many(tests.tree, paths) if held is None else held.texts
     texts = {path: data for path in paths if (data := found.get(path)) is not None}
     most, least = language.liveness.tried_texts
@@ -124,7 +124,7 @@ def affected_tests(
     mine = {split_id(native).path for native in claimed}
     stacked = [p for p in passing if stack_of(project.settings.stacks, p) == stack]
     reached = sorted(language_named(stack.language).imports.reaching(stacked, goals, files, read))
-    dice = secrets.SystemRandom()
+    dice = lot_of(project, tree, stack.root, "affected")
     dice.shuffle(reached)
     left = max(_SPARE_MS, sum(took.get(path, 0) for path in mine))
     chosen = [path for path in reached if path in mine]

@@ -168,6 +168,20 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
     )
 
 
+def find_other_content(made: RunSet, outcomes: Iterable[VariantOutcome]) -> tuple[str, ...]:
+    """The equalities that hold, and not where plain data are compared by content."""
+    known = {outcome.index: outcome for outcome in outcomes}
+    right = known.get(made.truth, VariantOutcome(made.truth))
+    told: dict[str, None] = {}
+    for one, index in ((one, index) for index, member in enumerate(made.members) for one in member.tries):
+        for function in sorted(one.probe.names | one.probe.maybe):
+            passed = {case.name for case in _cases(function, right) if case.status == "passed"}
+            cases = _cases(function, known.get(index, VariantOutcome(index)), _cases(function, right))
+            if any(case.name in passed and _fails_at(one, case) for case in cases):
+                told[f"{one.probe.at}: the answer says that it is equal, and its content is another"] = None
+    return tuple(told)
+
+
 def find_unnoticed(
     suspects: Iterable[Suspect], heard: frozenset[tuple[str, int, str]]
 ) -> dict[str, tuple[str, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
 from verdigris.checks.liveness.judgement import (
@@ -12,6 +11,7 @@ from verdigris.checks.liveness.judgement import (
     LivenessFindings,
     describe_unseen,
     describe_unseen_case,
+    find_other_content,
     find_unnoticed,
     judge_runs,
     reached_assertions,
@@ -20,13 +20,15 @@ from verdigris.core.report import Status, TestReport, suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
-from verdigris.languages.probes import plan_runs
+from verdigris.languages.probes import plan_content_run, plan_runs
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import RequestedRuns, TestRequest
+from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from random import Random
 
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
@@ -55,7 +57,6 @@ class LivenessRequest:
     claimed: tuple[str, ...]
     others: tuple[str, ...] = ()
     """Tests that the change may have hollowed out."""
-    trace: tuple[str, ...] = ()
     suite: TestReport | None = None
     """The verdict's run of all tests."""
     red_ms: Mapping[str, int] = field(default_factory=dict)
@@ -95,10 +96,10 @@ class LiveRuns:
         self.asked = asked
         self.room = room
         self.start = start
-        self.random = random or SystemRandom()
+        tree = "" if room is None else room.wanted
+        self.random = random or lot_of(project, tree, *asked.claimed)
         self.seconds = float(project.settings.liveness_seconds)
         self.took = _durations(asked.suite)
-        self.watched: list[TestReport] = []
         self._found = _StackFindings()
 
     def try_all(self) -> Liveness:
@@ -112,10 +113,10 @@ class LiveRuns:
                 self._found.noted.append(f"{name}: {why}")
         if len(runs.members) > 1:
             asked = (*self.asked.claimed, *self._passing(others))
-            judged = self._run_set(
-                runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ()
-            )
-            self._judge(judged, runs, claimed, others)
+            report = self._call(runs, (*claimed, *others))
+            self._judge(judge_runs(runs, report.variants, asked), runs, claimed, others)
+            if not self._found.hollow:
+                self._compare_content(claimed)
         return self._found.as_liveness()
 
     def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
@@ -146,6 +147,14 @@ class LiveRuns:
         unlike = [i for i in judged.unlike if function_of(i) not in late]
         if unlike and not self._found.hollow:
             self._widen(unlike)
+
+    def _compare_content(self, claimed: tuple[str, ...]) -> None:
+        """What only says that it equals plain data is hollow: one more run compares the data themselves."""
+        probes = self.language.liveness.contents(self.texts, claimed)
+        if probes:
+            runs = plan_content_run(probes, self.texts, self.random)
+            report = self._call(runs, claimed)
+            self._found.hollow += find_other_content(runs, report.variants)
 
     def _find_noticed(
         self, judged: LivenessFindings, functions: tuple[str, ...]
@@ -231,13 +240,6 @@ class LiveRuns:
         why = "passes in the suite, but not in another run of the same kind: it may depend on how it is run"
         self._found.doubts += (f"{name} {why}" for name in left)
 
-    def _run_set(
-        self, runs: RunSet, names: tuple[str, ...], asked: Iterable[str], *, trace: Sequence[str]
-    ) -> LivenessFindings:
-        report = self._call(runs, names, trace=trace)
-        self.watched.append(report)
-        return judge_runs(runs, report.variants, asked)
-
     def _plan_all(self, functions: tuple[str, ...]) -> RunSet:
         """Plans as many runs as fit into the time, more than one an assertion only while that is cheap."""
         one = self._estimate(functions) + _BRANCH
@@ -261,7 +263,6 @@ class LiveRuns:
         *,
         layer: Layer | None = None,
         bare: bool = False,
-        trace: Sequence[str] = (),
         extra: Sequence[str] = (),
     ) -> TestReport:
         each = max(_PATIENCE, 5 * self._estimate(names) + 5)
@@ -270,7 +271,6 @@ class LiveRuns:
             seconds=self.seconds,
             each=min(each, self.seconds),
             bare=bare,
-            watched=self.asked.claimed,
             preload=() if self.asked.suite is None else self.asked.suite.installed,
         )
         return run_request(
@@ -279,7 +279,6 @@ class LiveRuns:
             TestRequest(
                 tuple(names),
                 runs=asked,
-                trace=tuple(trace),
                 sources=(),
                 extra=tuple(extra),
                 withheld=self.asked.withheld,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from verdigris.core.debts import Debt
 from verdigris.core.records import Event
 from verdigris.core.report import IdSource, Status
 from verdigris.core.suite_health import Hindrance
@@ -132,6 +133,22 @@ class Accepted(Event):
     after: str
     paths: tuple[str, ...]
     green: int
+
+
+@value
+class Owed(Event):
+    """Accepted code decides something that no test notices, or has lines that no test runs."""
+
+    debts: tuple[Debt, ...]
+
+
+@value
+class Paid(Event):
+    """Debts that ended: a test notices them now, the code is gone, or a person gave them up."""
+
+    debts: tuple[str, ...]
+    why: str = ""
+    """A person's reason; empty: a test notices them, or they are gone."""
 
 
 @value

@@ -52,6 +52,8 @@ class WorkFacts:
     changed: tuple[str, ...] = ()
     """Assertions that ask for something else now, and that no test-bug and no revision covers."""
     unclaimed: tuple[str, ...] = ()
+    owed: tuple[str, ...] = ()
+    """What the work decides and no test notices."""
     bugs: tuple[str, ...] = ()
     """Reports of wrong tests that wait for a person."""
     noted: tuple[str, ...] = ()
@@ -72,6 +74,7 @@ def find_open(facts: WorkFacts) -> tuple[str, ...]:
                 *(f"the suite lost something: {loss}" for loss in lost),
                 *(f"an assertion changed: {change}" for change in facts.changed),
                 *(f"no claim covers {edit}" for edit in facts.unclaimed),
+                *facts.owed,
                 *facts.bugs,
             )
         )

@@ -192,6 +192,8 @@ class TreeFacts:
     """A test file that did not load."""
     touched: bool = False
     """Something changed since it did not load."""
+    owed: str = ""
+    """To an agent: the first thing that accepted code decides and no test notices."""
     struck: tuple[str, ...] = ()
     """Tests whose edits the last strike set aside, and that nobody has run since."""
 
@@ -334,6 +336,8 @@ def _next_without_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> s
     if facts.claimable and not isinstance(facts.claimable, Deny):
         known = shell_words(facts.claimable[0].test_id)
         return f"{FIRST_MOVE}; a known failure is claimed by its name: `tdd claim {known}`"
+    if facts.owed:
+        return f"{facts.owed}; `tdd test` of that case pays it, and `tdd refactor begin` opens the code"
     kept = [laid.id for laid in state.aside.values() if laid.back_at_claim]
     if kept and not asker.is_agent:
         return f"{FIRST_MOVE}; its claim brings back what is set aside, and so does `tdd restore {kept[-1]}`"

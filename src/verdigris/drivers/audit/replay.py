@@ -280,7 +280,7 @@ class _Comparison:
         so this is asked only if it decides the outcome.
         """
         candidate = Candidate(self.project, self.unit.before, self.unit.after, self.change.edits)
-        unrun = find_unrun(candidate, self.after.passed, self.after.report.duration_ms)
+        unrun = find_unrun(candidate, self.after.report)
         return tuple(FoundPlace(one.path, one.line, one.what) for one in unrun)
 
     def _try_assertions(self, reds: Collection[RedTest]) -> VerdictChecks:

@@ -61,8 +61,8 @@ class _PythonCall:
             extra=(*plugins, *request.extra),
             private=(folders.home, folders.tmp, folders.cache) if disposable else None,
             learn=request.sources is not None,
-            # A traced run and a set of runs take longer, and have limits of their own.
-            limit=None if request.trace or request.runs else self.project.settings.test_timeout,
+            # A set of runs has limits of its own.
+            limit=None if request.runs else self.project.settings.test_timeout,
         )
         [call] = self.runner.commands(request)
         return call

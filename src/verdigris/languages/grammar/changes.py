@@ -180,6 +180,13 @@ def _named(draw: Draw, one: Asserted) -> list[ProbeChange]:
     return [ProbeChange(edit, told_change(side, edit))]
 
 
+def _beyond(draw: Draw, one: Asserted) -> list[ProbeChange]:  # noqa: ARG001 - as the others
+    """A number that nothing is beyond."""
+    [side] = one.sides
+    edits = (_replace_node(side[0], one.others[0]),)
+    return [ProbeChange(edits, told_change(side, edits))]
+
+
 def _pattern(draw: Draw, one: Asserted) -> list[ProbeChange]:
     """A misspelling; a short one may stand in the message by chance."""
     [side] = one.sides
@@ -229,6 +236,7 @@ CHANGES: Mapping[str, tuple[Callable[[Draw, Asserted], list[ProbeChange]], ...]]
     "named": (_named,),
     "pattern": (_pattern,),
     "given": (_given,),
+    "beyond": (_beyond,),
     "output": (_output,),
     "unknown": (),
     "true": (),

@@ -28,7 +28,7 @@ class Asserted:
     kind: str
     """`equal`, `unknown` (equal, with a tolerance that is not known), `near` (a number with a tolerance),
     `holds` (a list that holds a value), `named` (an error or a warning by its class), `pattern`, `given` (the
-    arguments of a call), `output`, or `true`."""
+    arguments of a call), `beyond` (an order with a number), `output`, or `true`."""
     node: Node
     """What is asserted: `Expectations.opposite_edits` turns it into its opposite."""
     sides: tuple[Sequence[Node], ...] = ()

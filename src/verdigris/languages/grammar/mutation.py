@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from verdigris.languages.findings import MutantKind
     from verdigris.languages.grammar.bindings import Visited
     from verdigris.languages.grammar.decisions import Site
     from verdigris.languages.grammar.parameters import Signature
@@ -64,6 +65,15 @@ _SILENT = frozenset(
     }
 )
 _TELLING = re.compile(r"^(?:console|log|fmt|errors)\.|^Error\w*$")
+_RETURNING = frozenset(
+    {"return_statement", "return_expression", "yield", "lambda", "arrow_function", "closure_expression"}
+)
+_ENDING_ANSWERS = frozenset(
+    {*("call", "call_expression", "new_expression", "subscript", "block", "statement_block", "module")}
+    | {*("comparison_operator", "program", "source_file")}
+)
+_DEFINITIONS = frozenset({"function_definition"})
+_NO_WORK = frozenset({"pass_statement", "raise_statement"})
 _LISTS = frozenset({"list", "tuple", "set", "array"})
 _FEW = 3
 """So many names make a table."""
@@ -88,6 +98,8 @@ class MutationForms:
     """Functions whose literals are messages, or names that only a type checker reads."""
     looks_up: frozenset[str] = frozenset()
     """Functions that look names up."""
+    answers: tuple[str, ...] = ()
+    """What a body that knows nothing returns; empty where the type of an answer has to be known."""
     visited: Visited = runnable
     """The children of a node that a test can run."""
 
@@ -120,9 +132,11 @@ def mutate_by_grammar(
         edit = None if any(renamed.covers(one, about) for one in left) else _change_literal(node)
         if edit is not None:
             mutant = _make_mutant(path, texts[path], *_told(node, (edit,)))
-            mutants.append(replace(mutant, weak=weak or node.id in names))
+            kind: MutantKind = "answer" if _is_returned(node) else "literal"
+            mutants.append(replace(mutant, weak=weak or node.id in names, kind=kind))
     gone = {one.value for one in left}
     mutants += (_hold_default(*one, texts, gone) for one in added_defaults(old, new, forms.visited))
+    mutants += _empty_bodies(forms, old, new, texts)
     return Mutated(tuple(mutants))
 
 
@@ -140,11 +154,11 @@ def _mutate_site(forms: MutationForms, site: Site, data: bytes, *, weak: bool) -
             yield from (replace(mutant(*one), fails=True) for one in _fail(forms, node, site.kind))
             continue
         yield from (mutant(*one) for one in _force_decision(forms, node, site.kind))
-        yield from (replace(mutant(*one), weak=weak) for one in _boundaries(node))
+        yield from (replace(mutant(*one), weak=weak, kind="bound") for one in _boundaries(node))
 
 
 def _make_mutant(path: str, data: bytes, node: Node, edits: tuple[ByteEdit, ...], what: str) -> Mutant:
-    return Mutant(path, line_of(node), what, apply_edits(data, edits))
+    return Mutant(path, line_of(node), what, apply_edits(data, edits), subject=short(text_of_node(node)))
 
 
 def _told(node: Node, edits: tuple[ByteEdit, ...]) -> Change:
@@ -302,7 +316,54 @@ def _change_literal(node: Node) -> ByteEdit | None:
     return ByteEdit(node.start_byte, node.end_byte, f"{int(number[1]) + 1}{number[2]}")
 
 
+def _is_returned(node: Node) -> bool:
+    """Whether a literal is part of what a function returns, and not of a call's arguments there."""
+    above = node.parent
+    while above is not None and above.type not in _RETURNING:
+        if above.type in _ENDING_ANSWERS:
+            return False
+        above = above.parent
+    return above is not None
+
+
 _OTHER_TRUTH = {"true": "false", "false": "true"}
+
+
+# -- bodies --------------------------------------------------------------------------------------------------
+
+
+def _empty_bodies(
+    forms: MutationForms,
+    old: Mapping[str, Node],
+    new: Mapping[str, Node],
+    texts: Mapping[str, bytes],
+) -> Iterator[Mutant]:
+    """Replaces each new or changed body by answers that know nothing: a weak test passes one of them."""
+    if not forms.answers:
+        return
+    known = {text_of_node(one) for root in old.values() for one in walk(root) if one.type in _DEFINITIONS}
+    for path, root in new.items():
+        for function in (one for one in walk(root) if one.type in _DEFINITIONS):
+            if text_of_node(function) not in known:
+                yield from _empty_body(forms, path, texts[path], function)
+
+
+def _empty_body(forms: MutationForms, path: str, data: bytes, function: Node) -> Iterator[Mutant]:
+    body, named = part(function, "body"), text_of_node(part(function, "name"))
+    work = [one for one in statements_of(body) if not is_docstring(one)]
+    if body is None or not work or (len(work) == 1 and work[0].type in _NO_WORK):
+        return
+    parameters = part(function, "parameters")
+    first = next(iter(parts(parameters)), None)
+    names = [last_name(first)] if first is not None else []
+    subject = short(f"def {named}{on_one_line(parameters)}")
+    for answer in (*forms.answers, *(name for name in names if name not in {"", "self", "cls"})):
+        statement = f"return {answer}"
+        if on_one_line(work[0]) == statement:
+            continue
+        edit = ByteEdit(work[0].start_byte, body.end_byte, statement)
+        what = f"`{statement}` instead of the body of `{named}`"
+        yield replace(_make_mutant(path, data, function, (edit,), what), subject=subject, kind="body")
 
 
 # -- parameters ----------------------------------------------------------------------------------------------
@@ -319,7 +380,8 @@ def _hold_default(
     what = f"the parameter `{name}` of `{function.name}` is new, and no test needs more than `{told}`"
     edit = _first_statement(function.node, data, f"{name} = {told}")
     mutant = _make_mutant(function.path, data, function.node, (edit,), what)
-    return replace(mutant, weak=literal_text(default) in gone)
+    subject = f"{name}={told}"
+    return replace(mutant, weak=literal_text(default) in gone, subject=subject, kind="default")
 
 
 def _first_statement(function: Node, data: bytes, statement: str) -> ByteEdit:

@@ -67,6 +67,8 @@ _ANY_SIZE = 0.4
 """From this relative tolerance on, no other number is certain to be rejected."""
 _PLAIN_PATTERN = re.compile(r"r?(['\"])[^.^$*+?{}\[\]\\|()'\"]{4,}\1")
 """A pattern that only a text with these words matches; a shorter one may match by chance."""
+_LONG_TEXT = re.compile(r"r?(['\"]).{6,}\1")
+_ORDERS = ("<", "<=", ">", ">=")
 _WILD = frozenset({"ANY", "Any", "IsAnything"})
 """Names of operands that are equal to everything."""
 _LEAVING = frozenset({"return_statement", "raise_statement", "continue_statement", "break_statement"})
@@ -173,8 +175,21 @@ def _asserted_by_truth(test: Node) -> Iterator[Asserted]:
         yield _compared(inner, sides, is_free=signs == ["=="])
     elif signs == ["in"] and operands[1].type in {"list", "tuple", "set"}:
         yield Asserted("holds", inner, ([operands[1]],))
+    elif signs == ["in"] and _LONG_TEXT.fullmatch(text_of_node(operands[0])):
+        yield Asserted("pattern", inner, ([operands[0]],))
+    elif len(signs) == 1 and signs[0] in _ORDERS and (bound := _bound(operands, signs[0])) is not None:
+        yield bound
     else:
         yield Asserted("true", inner if _signs(inner) or inner.type == "not_operator" else test)
+
+
+def _bound(operands: Sequence[Node], sign: str) -> Asserted | None:
+    """An order with a number: with an endless one nothing honest is in that order."""
+    for place, operand in enumerate(operands):
+        if operand.type in {"integer", "float"} and operand.parent is not None:
+            endless = "float('-inf')" if (sign in "<=") == (place == 1) else "float('inf')"
+            return Asserted("beyond", operand.parent, ([operand],), others=(endless,))
+    return None
 
 
 def _equates(one: Node, sign: str, two: Node) -> bool:

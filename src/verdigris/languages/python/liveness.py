@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.grammar.literals import replace_by_grammar
 from verdigris.languages.grammar.probes import AssertionPlace, failure_probes, make_probes
-from verdigris.languages.grammar.trees import tree_of
+from verdigris.languages.grammar.trees import last_line, on_one_line, short, tree_of
+from verdigris.languages.probes import Probe, ProbeChange
 from verdigris.languages.protocol import Liveness
+from verdigris.languages.python.content import content_edits
 from verdigris.languages.python.expectations import PythonExpectations
 from verdigris.languages.python.tests.code import Files
 from verdigris.languages.python.tests.reached import reached_assertions
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from verdigris.languages.literals import Chance, Replaced
-    from verdigris.languages.probes import Probe
 
 _STATEMENTS = frozenset({"assert_statement", "expression_statement", "with_statement"})
 
@@ -38,6 +39,22 @@ class PythonLiveness(Liveness):
     ) -> tuple[Probe, ...]:
         wanted = (place for place in _places(texts, asked) if (place.path, place.line) in places)
         return failure_probes(wanted, PythonExpectations())
+
+    def contents(self, texts: Mapping[str, bytes], asked: Iterable[str]) -> tuple[Probe, ...]:
+        found = ((place, content_edits(place.node)) for place in _places(texts, asked))
+        return tuple(
+            Probe(
+                place.path,
+                place.line,
+                short(on_one_line(place.node)),
+                (ProbeChange(edits),),
+                place.sure,
+                place.maybe,
+                last=last_line(place.node),
+            )
+            for place, edits in found
+            if edits
+        )
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         where, files = split_id(native), Files(_texts(texts))

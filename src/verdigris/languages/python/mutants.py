@@ -71,5 +71,10 @@ def _declares_types(node: Node) -> bool:
 
 
 FORMS = MutationForms(
-    either="or True", both="and False", telling=_TELLING, looks_up=_LOOKING_UP, visited=visited
+    either="or True",
+    both="and False",
+    telling=_TELLING,
+    looks_up=_LOOKING_UP,
+    answers=("None", "0", '""', "[]", "True"),
+    visited=visited,
 )

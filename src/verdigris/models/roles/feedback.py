@@ -226,10 +226,9 @@ def _why_not(code: str) -> tuple[str, str]:
 
 
 def _quote_place(reason: str, quote: Quote) -> str:
-    place = reason.removeprefix(UNASKED)
-    path, _, lines = place.rpartition(":")
-    first = lines.partition("-")[0]
-    return f"{place}{quote(path, int(first)) if first.isdecimal() else ''}"
+    place = reason.removeprefix(UNASKED).partition(": ")[0]
+    path, _, line = place.partition(" ")[0].rpartition(":")
+    return f"{place}{quote(path, int(line)) if line.isdecimal() else ''}"
 
 
 def _nothing_red(

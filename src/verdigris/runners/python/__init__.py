@@ -91,12 +91,15 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
         "seconds": runs.seconds,
         "each": runs.each,
         "bare": runs.bare,
+        "until_failure": runs.until_failure,
         "preload": list(runs.preload),
-        "watched": list(runs.watched or request.names),
+        "watched": list(request.names),
         "disposable": request.private is not None,
         "private": list(request.private or ()),
     }
-    return greeting(settings) + json.dumps([dict(files) for files in runs.texts]).encode("ascii")
+    names = runs.names or (request.names,) * len(runs.texts)
+    members = [[dict(files), list(select)] for files, select in zip(runs.texts, names, strict=True)]
+    return greeting(settings) + json.dumps(members).encode("ascii")
 
 
 def greeting(settings: dict[str, object]) -> bytes:

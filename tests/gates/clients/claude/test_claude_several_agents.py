@@ -207,7 +207,7 @@ def test_source_of_another_agent_is_refused_until_somebody_takes_it(
     world: World, both: tuple[Agent, Agent]
 ) -> None:
     a, b = both
-    assert a.write("calc.py", CALC + SUB) == "pass"
+    assert a.write("calc.py", f"import more\n\n\n{CALC}{SUB}") == "pass"
     world.write("more.py", "X = 1\n")
     b.project.record(Edit(paths=("more.py",)))
     no = denied(a)

@@ -410,12 +410,13 @@ def test_the_greeting_holds_texts_behind_the_settings_only(tmp_path: Path) -> No
         "seconds": 2.5,
         "each": 60,
         "bare": False,
+        "until_failure": False,
         "preload": [],
         "watched": ["api/t.py"],
         "disposable": True,
         "private": [],
     }
-    assert json.loads(rest) == [{"api/t.py": "x"}, {"api/t.py": "y"}]
+    assert json.loads(rest) == [[{"api/t.py": "x"}, ["api/t.py"]], [{"api/t.py": "y"}, ["api/t.py"]]]
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
 import select
 import signal
@@ -72,12 +73,13 @@ class ReadyProcess:
             return self._read_frame(lambda: seconds) == b""
         return False
 
-    def messages(self, kind: bytes, deadline: Callable[[], float]) -> Iterator[bytes]:
-        """Starts a run and yields the lines that it writes until it ends.
+    def messages(self, kind: bytes, select: list[str], deadline: Callable[[], float]) -> Iterator[bytes]:
+        """Starts a run of these tests and yields the lines that it writes until it ends.
 
         Raises TimeoutError when the time is up.
         """
-        os.write(self._ask, kind)
+        names = json.dumps(select).encode("ascii")
+        _write(self._ask, kind + len(names).to_bytes(_HEAD, "big") + names)
         rest = b""
         while True:
             data = self._read_frame(deadline)
@@ -132,7 +134,7 @@ class ReadyProcess:
 
         def branch() -> None:
             nonlocal tracer
-            traced = _branch(self._channel, asked, tell)
+            traced, self._channel.settings["select"] = _branch(self._channel, asked, tell)
             code_loading.withhold_texts(self._channel.settings)
             if traced:
                 self._channel.settings.update(self._watched)
@@ -180,8 +182,10 @@ def _branch_in_pytest(branch: Callable[[], None]) -> None:
     manager_type.consider_preparse = branch_and_load
 
 
-def _branch(channel: Channel, asked: int, tell: int) -> bool:
-    """Forks a run for each request. It returns only in the process of a run: whether that is to be traced."""
+def _branch(channel: Channel, asked: int, tell: int) -> tuple[bool, list[str]]:
+    """Forks a run for each request. It returns only in the process of a run: whether that is to be traced,
+    and the ids of its tests.
+    """
     with contextlib.suppress(OSError, ImportError, AttributeError):
         from ..resident.namespaces import adopt_orphans  # noqa: TID252 - it needs Linux
 
@@ -195,13 +199,14 @@ def _branch(channel: Channel, asked: int, tell: int) -> bool:
             os._exit(0)
         if kind == STOP:
             continue
+        names = _read(asked, int.from_bytes(_read(asked, _HEAD), "big"))
         ours, theirs = os.pipe()
         child = os.fork()
         if child == 0:
             for fd in (ours, asked, tell):
                 os.close(fd)
             channel.divert(theirs)
-            return kind == TRACED
+            return kind == TRACED, json.loads(names)
         os.close(theirs)
         _relay(child, ours, asked, tell)
 
@@ -251,6 +256,16 @@ def _silence() -> None:
     for standard in (1, 2):
         os.dup2(nowhere, standard)
     os.close(nowhere)
+
+
+def _read(fd: int, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = os.read(fd, size - len(data))
+        if not part:
+            os._exit(0)
+        data += part
+    return data
 
 
 def _write(fd: int, data: bytes) -> None:

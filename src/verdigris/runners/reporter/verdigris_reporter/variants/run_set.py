@@ -1,5 +1,4 @@
-"""Leads a set of runs with different texts of the test files. Each text is run once, in a fork of one
-process.
+"""Leads a set of runs with different texts of some files. Each text is run once, in a fork of one process.
 
 This process does not know which text is the true one; a process that runs code of the project even less so.
 """
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from ..channel import Channel  # noqa: TID252 - same
 
 
-SPENT = "no time was left"
+SPENT, ENDLESS = "no time was left", "it did not end in its time"
 _READY = 120.0
 """Seconds in which the test runner must be loaded; code of the project is not involved."""
 _EARLY = "the run ended early"
@@ -50,9 +49,9 @@ class RunSet:
         self.channel.send("start", python=version, rootdir=here, collect_only=False)
         self.channel.send("collected", ids=[])
         if not hasattr(os, "fork") or not self.runs["disposable"]:
-            texts = json.loads(self.channel.read_rest())
+            members = json.loads(self.channel.read_rest())
             why = "the tree is not disposable" if hasattr(os, "fork") else "no processes can be forked"
-            self._give_up(len(texts), why)
+            self._give_up(len(members), why)
         else:
             self._make_runs()
         self.channel.send("end", code=0)
@@ -66,24 +65,24 @@ class RunSet:
             process = self._start_process(None)
             process.is_ready(_READY)
         # Read only now: otherwise the ready process, and so every run, would have the texts in its memory.
-        texts: list[dict[str, str]] = json.loads(self.channel.read_rest())
+        members: list[tuple[dict[str, str], list[str]]] = json.loads(self.channel.read_rest())
         self._deadline = time.monotonic() + self.runs["seconds"]
         try:
-            written = Written(self.channel.settings["worktree"], texts)
+            written = Written(self.channel.settings["worktree"], [files for files, _ in members])
         except Unwritten as error:
-            self._give_up(len(texts), str(error))
+            self._give_up(len(members), str(error))
             process.end()
             return
         root, private = self.channel.settings["worktree"], self.runs["private"]
         leavings = Leavings(root, private, frozenset(written.names))
         try:
-            for number, files in enumerate(texts):
-                self._make_run(process, written, number, Outcomes(files))
+            for number, (files, select) in enumerate(members):
+                self._make_run(process, written, number, Outcomes(files, select))
                 leavings.clear()
         finally:
             written.put_back()
         if self.watched["trace"] and time.monotonic() < self._deadline:
-            seen = Outcomes()
+            seen = Outcomes(select=self.watched["select"])
             self._observe_run(process, TRACED, seen)
             for path, lines in seen.lines.items():
                 self.channel.send("lines", path=path, lines=lines, cut=seen.cut)
@@ -106,15 +105,15 @@ class RunSet:
         """Makes one run and collects its outcomes. Returns why some tests have none, if so."""
         until = min(self._deadline, time.monotonic() + self.runs["each"])
         try:
-            for line in process.messages(kind, lambda: until - time.monotonic()):
+            for line in process.messages(kind, seen.select, lambda: until - time.monotonic()):
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                     seen.take(json.loads(line))
-                if seen.ended:
+                if seen.ended or (self.runs["until_failure"] and seen.failed):
                     process.stop()
                     return seen.why
         except TimeoutError:
             process.stop()
-            return SPENT
+            return SPENT if not self.runs["until_failure"] or time.monotonic() > self._deadline else ENDLESS
         except (EOFError, OSError):
             return _EARLY
         return seen.why or _EARLY
@@ -146,7 +145,9 @@ _RANK = {"passed": 0, "skipped": 1, "failed": 2}
 class Outcomes:
     """How the tests of one run ended, by the messages of its reporter."""
 
-    def __init__(self, files: Any = ()) -> None:
+    def __init__(self, files: Any = (), select: Any = ()) -> None:
+        """`files`: those that were changed. `select`: ids of the tests that are run."""
+        self.select = select
         self._files = frozenset(files)
         self._status: dict[str, str] = {}
         self._ended: set[str] = set()
@@ -156,6 +157,8 @@ class Outcomes:
         self.cut = False
         """Whether some of them are missing."""
         self.ended = False
+        self.failed = False
+        """Whether a test has failed and ended."""
         self.why = ""
 
     def as_message(self) -> dict[str, Any]:
@@ -189,6 +192,7 @@ class Outcomes:
             self._places[test] = [place for place in frames if place[0] in self._files]
         if message["phase"] == "teardown":
             self._ended.add(test)
+            self.failed = self.failed or self._status[test] == "failed"
 
     @staticmethod
     def _status_of(message: dict[str, Any]) -> str:

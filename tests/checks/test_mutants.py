@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.checks.refactor import time_for_mutant
+from verdigris.checks.mutants import time_for_mutant
 
 
 @pytest.mark.quick

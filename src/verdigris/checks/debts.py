@@ -1,0 +1,114 @@
+"""What a change owes, and which debts are paid: asks by mutants whether a test notices each decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.checks.mutants import Trial, Tried, describe_place, make_mutants, try_mutants
+from verdigris.core.debts import Debt, apply_debt, is_there, make_debt
+from verdigris.core.value import replace, value
+from verdigris.languages.findings import Mutant
+from verdigris.languages.registry import reader_of
+from verdigris.storage.project import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from verdigris.checks.observation import Candidate
+    from verdigris.core.report import TestReport
+
+LEAST_SECONDS = 10.0
+"""The questions may take as long as the suite, or so many seconds."""
+_OWED = frozenset({"decision", "bound", "answer", "default", "body"})
+"""Kinds of mutants that stand for a decision of the code."""
+
+
+@value
+class Debts:
+    """What was found about the debts of a change, and about those that were open before."""
+
+    new: tuple[Debt, ...] = ()
+    paid: tuple[str, ...] = ()
+    """Ids of debts that a test notices now, or whose code is gone."""
+    unasked: tuple[str, ...] = ()
+    """New functions that no test runs, where no line is measured."""
+    untried: tuple[str, ...] = ()
+
+
+def question_debts(
+    candidate: Candidate, claimed: Sequence[str], suite: TestReport, open_debts: Iterable[Debt]
+) -> Debts:
+    """Asks about the decisions of a change and about open debts, in one trial.
+
+    `suite`: the run on the tree, which becomes the ground if this change is accepted.
+    """
+    mutated = make_mutants(candidate)
+    mutants = [mutant for mutant in mutated.mutants if mutant.fails or _is_decision(mutant)]
+    held, gone = _find_mutants(candidate, open_debts, candidate.tree)
+    trial = Trial(suite, max(LEAST_SECONDS, suite.duration_ms / 1000), first=tuple(claimed))
+    tried = try_mutants(candidate, [*mutants, *held.values()], trial)
+    texts = texts_at(candidate.project, candidate.tree, {mutant.path for mutant in mutants})
+    unnoticed = [mutant for mutant in mutants if mutant in tried.unnoticed]
+    new = {debt.id: debt for m in unnoticed if not m.fails for debt in [_debt_of(m, texts[m.path])]}
+    return Debts(
+        tuple(debt for name, debt in new.items() if name not in held),
+        (*gone, *_paid(held, tried)),
+        tuple(f"{describe_place(mutant)}: {mutant.what}" for mutant in unnoticed if mutant.fails),
+        (*mutated.untried, *tried.untried),
+    )
+
+
+def find_paid(candidate: Candidate, ran: TestReport, open_debts: Iterable[Debt]) -> tuple[str, ...]:
+    """Ids of the debts that tests of a run notice, or whose code is gone from the ground."""
+    held, gone = _find_mutants(candidate, open_debts, candidate.start)
+    trial = Trial(ran, LEAST_SECONDS)
+    if not trial.passing or candidate.room is None:
+        return gone
+    tried = try_mutants(candidate, held.values(), replace(trial, first=tuple(trial.passing)))
+    return (*gone, *_paid(held, tried))
+
+
+def _is_decision(mutant: Mutant) -> bool:
+    return mutant.kind in _OWED and (not mutant.weak or mutant.kind == "bound")
+
+
+def _paid(held: Mapping[str, Mutant], tried: Tried) -> tuple[str, ...]:
+    """Those whose mutant was tried and noticed."""
+    unsure = {text.partition(": ")[0] for text in tried.untried}
+    return tuple(
+        name
+        for name, mutant in held.items()
+        if mutant not in tried.unnoticed and describe_place(mutant) not in unsure
+    )
+
+
+def _debt_of(mutant: Mutant, text: str) -> Debt:
+    data = mutant.data.decode("utf-8", "surrogateescape")
+    debt = make_debt(mutant.path, mutant.line, mutant.subject, mutant.what, (text, data))
+    return replace(debt, shown=mutant.what) if mutant.kind == "body" else debt
+
+
+def _find_mutants(
+    candidate: Candidate, debts: Iterable[Debt], ground: str
+) -> tuple[dict[str, Mutant], tuple[str, ...]]:
+    """The mutants of debts in today's files, by id, and ids of debts whose code the ground has not."""
+    debts = tuple(debts)
+    paths = {debt.path for debt in debts}
+    texts, settled = (texts_at(candidate.project, at, paths) for at in (candidate.tree, ground))
+    mutants = {debt.id: _mutant_of(debt, texts.get(debt.path, "")) for debt in debts}
+    held = {name: mutant for name, mutant in mutants.items() if mutant is not None}
+    return held, tuple(debt.id for debt in debts if not is_there(debt, settled.get(debt.path, "")))
+
+
+def _mutant_of(debt: Debt, text: str) -> Mutant | None:
+    """None where the code is gone, or was laid out anew and no mutant of the file is the same."""
+    changed = apply_debt(debt, text)
+    if changed is not None:
+        data = changed.encode("utf-8", "surrogateescape")
+        return Mutant(debt.path, debt.line, debt.change, data, fails=not debt.change, subject=debt.what)
+    if not text:
+        return None
+    data = text.encode("utf-8", "surrogateescape")
+    every = reader_of(debt.path).source.mutants({debt.path: None}, {debt.path: data}).mutants
+    same = [mutant for mutant in every if mutant.what == debt.change]
+    return min(same, key=lambda mutant: abs(mutant.line - debt.line), default=None)

@@ -1,0 +1,272 @@
+"""Tries mutants of a change: what no test notices is not proven.
+
+Where runs are traced, the runs with mutants are forked from one process, only tests that ran the changed
+function are asked, and a run ends with its first failure. Elsewhere each mutant costs a run of the suite.
+"""
+
+from __future__ import annotations
+
+import time
+from random import SystemRandom
+from typing import TYPE_CHECKING
+
+from verdigris.core.languages import is_loaded_singly
+from verdigris.core.report import RunEnd, Status, TestReport
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import replace, value
+from verdigris.execution.room import Layer
+from verdigris.execution.test_run import execute_suite, run_request
+from verdigris.execution.test_selection import by_stack, stack_of
+from verdigris.languages.findings import Mutant, Mutated
+from verdigris.languages.registry import by_language, is_traced, reader_of
+from verdigris.runners.protocol import Progress, RequestedRuns, TestRequest, announce
+from verdigris.storage.draws import lot_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from verdigris.checks.observation import Candidate
+    from verdigris.core.report import RunUses, VariantOutcome
+    from verdigris.core.settings import Stack
+
+MOST = 12
+"""Mutants that are tried where each costs a run of the suite; by lot."""
+_ENDLESS = 3.0
+"""A mutant that takes so many times as long as the suite, and so many seconds more, never ends."""
+_WORTH_A_TRACE_MS = 2_000
+"""From this time on that the first tests would take, one run more tells which of them run a function."""
+_NO_TIME = "time or number of tries was used up"
+_UNBUILT = "what it was changed to does not build"
+_UNLIKE = "the tests do not pass in a run of this kind"
+
+
+@value
+class Trial:
+    """Which tests are asked about mutants, and for how long."""
+
+    ran: TestReport
+    """The suite on the tree, without a mutant."""
+    seconds: float
+    """For all mutants together."""
+    first: tuple[str, ...] = ()
+    """Native ids of the tests that are asked before the others: those that the change was made for."""
+    apart: bool = False
+    """Also tests that were not seen to run the place: they may run it in another process."""
+    progress: Progress | None = None
+
+    @property
+    def passing(self) -> frozenset[str]:
+        return frozenset(result.native_id for result in self.ran.results if result.status is Status.PASS)
+
+
+@value
+class Tried:
+    unnoticed: tuple[Mutant, ...] = ()
+    untried: tuple[str, ...] = ()
+    """Places, each with the reason."""
+
+
+def make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
+    """`measured`: also in languages whose executed lines are told anyway."""
+    project = candidate.project
+    paths = [c.path for c in candidate.edits.source if not reader_of(c.path).imports.is_declaration(c.path)]
+    mutants: list[Mutant] = []
+    untried: list[str] = []
+    unread: list[str] = []
+    for language, mine in by_language(paths).items():
+        if language.traces and not measured:
+            continue
+        read = [path for path in mine if language.source.reads(path)]
+        unread += (f"{path}: no parser here reads it" for path in mine if path not in read)
+        mutated = language.source.mutants(
+            *(project.workspace.read_many(at, read) for at in (candidate.start, candidate.tree))
+        )
+        mutants += mutated.mutants
+        untried += mutated.untried
+    return Mutated(tuple(mutants), (*untried, *unread))
+
+
+def try_mutants(candidate: Candidate, mutants: Iterable[Mutant], trial: Trial) -> Tried:
+    """Tries mutants by lot, as far as time goes; those that can refuse come first."""
+    order = list(mutants)
+    lot_of(candidate.project, candidate.start, candidate.tree, "mutants").shuffle(order)
+    order.sort(key=lambda mutant: mutant.weak)
+    if not order:
+        return Tried()
+    ends = time.monotonic() + trial.seconds
+    stacks = candidate.project.settings.stacks
+    forked = [mutant for mutant in order if candidate.room is not None and is_traced(mutant.path)]
+    parts = [
+        _SetTrial(candidate, stack, trial, ends).try_all(mine)
+        for stack in stacks
+        if (mine := [mutant for mutant in forked if stack_of(stacks, mutant.path) == stack])
+    ]
+    if others := [mutant for mutant in order if mutant not in forked]:
+        parts.append(_try_each(candidate, others, trial, ends))
+    return Tried(
+        tuple(mutant for part in parts for mutant in part.unnoticed),
+        tuple(text for part in parts for text in part.untried),
+    )
+
+
+def describe_place(mutant: Mutant) -> str:
+    return f"{mutant.path}:{mutant.line}"
+
+
+def time_for_mutant(took_ms: int, left: float) -> float:
+    """Seconds, of those that are `left` for all: one that never ends must not take them from the others."""
+    return min(left, _ENDLESS * (1 + took_ms / 1000))
+
+
+class _SetTrial:
+    """Mutants of one stack, in sets of runs that are forked from one process."""
+
+    def __init__(self, candidate: Candidate, stack: Stack, trial: Trial, ends: float) -> None:
+        self.candidate, self.stack, self.trial, self.ends = candidate, stack, trial, ends
+        stacks = candidate.project.settings.stacks
+        self.passing = by_stack(stacks, sorted(trial.passing)).get(stack, ())
+        self.took = {result.native_id: result.duration_ms for result in trial.ran.results}
+        self.uses = trial.ran.uses
+
+    def try_all(self, mutants: Sequence[Mutant]) -> Tried:
+        """Asks the first tests about all mutants, and the others about what these did not notice."""
+        announce(self.trial.progress, f"changes that a test should notice: {len(mutants)}")
+        first = tuple(name for name in self.passing if name in self.trial.first)
+        rest = tuple(name for name in self.passing if name not in self.trial.first)
+        untried: list[str] = []
+        left = list(mutants)
+        for names in (first, rest):
+            if not names or not left or self._seconds_left() <= 0:
+                untried += [f"{describe_place(mutant)}: {_NO_TIME}" for mutant in left if names]
+                left = [] if names else left
+                continue
+            asked = self._choose_tests(left, names, late=names is rest)
+            idle = [mutant for mutant, own in zip(left, asked, strict=True) if not own]
+            busy = [(mutant, own) for mutant, own in zip(left, asked, strict=True) if own]
+            survivors, unsure = self._try_set(busy) if busy else ([], [])
+            left, untried = [*idle, *survivors], [*untried, *unsure]
+        return Tried(tuple(left), tuple(untried))
+
+    def _choose_tests(
+        self, mutants: Sequence[Mutant], names: tuple[str, ...], *, late: bool
+    ) -> list[tuple[str, ...]]:
+        """Chooses for each mutant those of the tests that ran its function, where to know that costs less."""
+        if self.trial.apart:
+            return [names] * len(mutants)
+        cost = len(mutants) * sum(self.took.get(name, 0) for name in names)
+        if self.uses is None and (late or cost > _WORTH_A_TRACE_MS):
+            announce(self.trial.progress, "which tests run what changed")
+            request = TestRequest(uses=True, sources=(), timeout=self._seconds_left() + _ENDLESS)
+            self.uses = execute_suite(self.candidate.project, request, layer=self.candidate.room).uses
+        uses = self.uses
+        if uses is None or uses.problem:
+            return [names] * len(mutants)
+        places = {mutant: frozenset(_places_of(uses, mutant)) for mutant in mutants}
+        return [tuple(name for name in names if _may_run(uses, name, places[m])) for m in mutants]
+
+    def _try_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> tuple[list[Mutant], list[str]]:
+        """The mutants that none of their tests notices, and what could not be tried."""
+        outcomes = self._run_set(asked)
+        true = outcomes[0]
+        passed = frozenset(i for i, how in true.outcomes.items() if how == "passed") if true else frozenset()
+        unnoticed: list[Mutant] = []
+        untried: list[str] = []
+        for (mutant, names), outcome in zip(asked, outcomes[1:], strict=True):
+            sure = passed.intersection(names)
+            if outcome is None or (outcome.why == _SPENT and not outcome.outcomes):
+                untried.append(f"{describe_place(mutant)}: {_NO_TIME}")
+            elif not sure:
+                untried.append(f"{describe_place(mutant)}: {_UNLIKE}")
+            elif not outcome.why and all(outcome.outcomes.get(name) == "passed" for name in sure):
+                unnoticed.append(mutant)
+        return unnoticed, untried
+
+    def _run_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> list[VariantOutcome | None]:
+        """How the runs ended: first the true one, of all their tests, then that of each mutant."""
+        project, tree = self.candidate.project, self.candidate.tree
+        paths = list(dict.fromkeys(mutant.path for mutant, _ in asked))
+        plain = {p: data for p, data in project.workspace.read_many(tree, paths).items() if data is not None}
+        every = tuple(dict.fromkeys(name for _, names in asked for name in names))
+        texts = [plain, *({**plain, mutant.path: mutant.data} for mutant, _ in asked)]
+        selected = [every, *(names for _, names in asked)]
+        order = SystemRandom().sample(range(len(texts)), len(texts))
+        seconds = self._seconds_left()
+        took = sum(self.took.get(name, 0) for name in every)
+        runs = RequestedRuns(
+            tuple({path: _decode(data) for path, data in texts[at].items()} for at in order),
+            seconds=seconds,
+            each=time_for_mutant(took, seconds),
+            until_failure=True,
+            preload=self.trial.ran.installed,
+            names=tuple(selected[at] for at in order),
+        )
+        request = TestRequest(every, runs=runs, sources=(), timeout=seconds + project.settings.timeout)
+        report = run_request(project, self.stack, request, layer=self.candidate.room)
+        by_index = {order[outcome.index]: outcome for outcome in report.variants}
+        return [by_index.get(at) for at in range(len(texts))]
+
+    def _seconds_left(self) -> float:
+        return self.ends - time.monotonic()
+
+
+_SPENT = "no time was left"
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _places_of(uses: RunUses, mutant: Mutant) -> Iterable[int]:
+    """Numbers of the functions in which a mutant stands; where that is unclear, of all in its file."""
+    here = {line: number for number, (at, line) in enumerate(uses.places) if at == mutant.path}
+    tracing = reader_of(mutant.path).tracing()
+    named = None if tracing is None else tracing.name_lines(_decode(mutant.data), {*here, mutant.line})
+    if named is None or not named[mutant.line]:
+        return here.values()
+    return [number for line, number in here.items() if named[line] == named[mutant.line]]
+
+
+def _may_run(uses: RunUses, test: str, wanted: frozenset[int]) -> bool:
+    used = uses.tests.get(test)
+    if used is None or used.unsure:
+        return True
+    shared = [uses.common[key] for key in ("", split_id(test).path) if key in uses.common]
+    return any(not wanted.isdisjoint(uses.sets[at]) for at in (used.functions, *shared))
+
+
+def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, ends: float) -> Tried:
+    """One run of the suite for each mutant, as far as time and number go."""
+    project, tree = candidate.project, candidate.tree
+    base = candidate.room or Layer(tree, tree)
+    modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
+    unnoticed: list[Mutant] = []
+    untried: list[str] = []
+    for number, mutant in enumerate(mutants):
+        left = ends - time.monotonic()
+        if number >= MOST or left <= 0:
+            untried.append(f"{describe_place(mutant)}: {_NO_TIME}")
+            continue
+        announce(
+            trial.progress, f"changes that a test should notice, {number + 1} of {min(MOST, len(mutants))}"
+        )
+        contents = {mutant.path: (modes[mutant.path], mutant.data)}
+        layer = replace(base, wanted=project.workspace.compose(tree, contents), worktree=tree)
+        # What is built first may take longer than the suite did, whose build was kept.
+        limit = time_for_mutant(trial.ran.duration_ms, left) if is_loaded_singly(mutant.path) else left
+        report = execute_suite(project, TestRequest(timeout=limit, sources=()), layer=layer)
+        match _is_noticed(mutant, report, trial.passing):
+            case False:
+                unnoticed.append(mutant)
+            case None:
+                untried.append(f"{describe_place(mutant)}: {_UNBUILT}")
+    return Tried(tuple(unnoticed), tuple(untried))
+
+
+def _is_noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:
+    """None where it was never run."""
+    if not is_loaded_singly(mutant.path) and not report.results:
+        return None
+    if report.ended is not RunEnd.FINISHED:
+        return True
+    still = {result.native_id for result in report.results if result.status is Status.PASS}
+    return not still.issuperset(passing)

@@ -1,0 +1,79 @@
+"""What accepted code owes: decisions that no test notices, and lines that no test runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from zlib import crc32
+
+from verdigris.core.value import value
+
+
+@value
+class Debt:
+    """It is known by its content: it stays when lines above it move, and ends when the code is gone."""
+
+    path: str
+    line: int
+    """Where it stood when it was found."""
+    what: str
+    """The code that decides, or that no test runs, on one line."""
+    change: str
+    """What a mutant makes of it, and no test notices; empty: no test runs it at all."""
+    was: str
+    """The lines of the file that the mutant changes."""
+    now: str
+    """The same lines in the mutant."""
+    seq: int = 0
+    """The event that recorded it."""
+    shown: str = ""
+    """What a person reads of it, if not the code."""
+
+    @property
+    def id(self) -> str:
+        content = f"{self.path}: {self.what}: {self.change}"
+        return f"d{crc32(content.encode('utf-8', 'surrogateescape')):08x}"
+
+    def __str__(self) -> str:
+        does, instead = ("notices", "add a case that does") if self.change else ("runs", "claim a red for it")
+        shown = self.shown or f"`{self.what}`"
+        return f"no test {does} {shown} in {self.path}:{self.line}: {instead}, or take it out"
+
+
+def make_debt(path: str, line: int, what: str, change: str, texts: tuple[str, str]) -> Debt:
+    """`texts`: the whole file, and the whole mutant."""
+    old, new = (text.splitlines(keepends=True) for text in texts)
+    shorter = min(len(old), len(new))
+    first = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    same = 0
+    while same < shorter - first and old[-1 - same] == new[-1 - same]:
+        same += 1
+    first -= first > 0 and first == len(old) - same  # what is only added is found by the line before it
+    was, now = ("".join(lines[first : len(lines) - same]) for lines in (old, new))
+    return Debt(path, line, what, change, was, now)
+
+
+def apply_debt(debt: Debt, text: str) -> str | None:
+    """The mutant of today's text; None if its lines are gone. Of several places the nearest counts."""
+    places = [at for at in _line_starts(text) if text.startswith(debt.was, at)]
+    if not places:
+        return None
+    near = min(places, key=lambda at: abs(text.count("\n", 0, at) + 1 - debt.line))
+    return text[:near] + debt.now + text[near + len(debt.was) :]
+
+
+def is_there(debt: Debt, text: str) -> bool:
+    """Whether the code still stands in the text, however it is laid out."""
+    what = debt.what.removesuffix("…")
+    return debt.was in text or "".join(what.split()) in "".join(text.split())
+
+
+def list_debts(debts: Iterable[Debt]) -> tuple[str, ...]:
+    """A line for each place."""
+    return tuple(dict.fromkeys(map(str, debts)))
+
+
+def _line_starts(text: str) -> Iterator[int]:
+    at = 0
+    for line in text.splitlines(keepends=True):
+        yield at
+        at += len(line)
