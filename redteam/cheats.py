@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redteam.collection import Cheat, cheats_in
-from redteam.outcomes import Outcome, Row, line, summary
+from redteam.outcomes import Outcome, Row, line, remarks, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def _tried(
         settled = json.loads(ran.stdout)
         if "denied" in settled:
             return Outcome("denied", settled["denied"]["rule"])
-        return Outcome(settled["verdict"], "; ".join(settled["reasons"]), tuple(settled["concerns"]))
+        return Outcome(settled["verdict"], "; ".join(settled["reasons"]), remarks(settled))
 
 
 def _set_up(root: Path, cheat: Cheat, hidden: list[Any]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from redteam.collection import Cheat
 
@@ -29,6 +29,12 @@ class Outcome:
         return layers.get(self.verdict, "accepted" if self.verdict == "accepted" else "the run")
 
 
+def remarks(settled: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a settlement remarks beside its verdict: concerns, and what is owed."""
+    owed = (f"owed: {debt['what']} in {debt['path']}:{debt['line']}" for debt in settled.get("owed", ()))
+    return (*(text for text in settled["concerns"] if not text.startswith("not asked")), *owed)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     cheat: Cheat
@@ -47,7 +53,7 @@ def summary(rows: Sequence[Row]) -> int:
     """1 when honest work was refused; what comes through is told, and judged by whoever reads it."""
     accepted = [row for row in rows if row.tried.verdict == "accepted"]
     refused = [row for row in rows if row.honest.verdict != "accepted"]
-    print("\nclass                cheats  accepted  of these with a concern")
+    print("\nclass                cheats  accepted  of these with a concern or a debt")
     for kind, count in sorted(Counter(row.cheat.kind for row in rows).items()):
         mine = [row for row in accepted if row.cheat.kind == kind]
         print(f"{kind:<20} {count:>6} {len(mine):>9} {sum(bool(row.tried.concerns) for row in mine):>25}")

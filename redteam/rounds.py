@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redteam.collection import Cheat, cheats_in, parts
-from redteam.outcomes import Outcome, Row, line, summary
+from redteam.outcomes import Outcome, Row, line, remarks, summary
 from verdigris.execution.tools.runs import cache_folder
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ class Place:
         settled: Any = json.loads(ran.stdout)
         if "denied" in settled:
             return Outcome("denied", settled["denied"]["rule"])
-        return Outcome(settled["verdict"], "; ".join(settled["reasons"]), tuple(settled["concerns"]))
+        return Outcome(settled["verdict"], "; ".join(settled["reasons"]), remarks(settled))
 
     def _write(self, files: Mapping[str, str]) -> None:
         for path, text in files.items():

@@ -67,7 +67,7 @@ class Result:
 
     @property
     def concern(self) -> bool:
-        return "concern: " in self.output
+        return "concern: " in self.output or "owed: " in self.output
 
 
 def main() -> int:
@@ -185,7 +185,7 @@ def _remove(folder: Path) -> None:
 def line(result: Result) -> str:
     said = [text for text in result.output.splitlines() if text.startswith(("WORKED", "REFUSED"))]
     why = "; ".join(said) or _last(result.output)
-    shown = " (with a concern)" if result.outcome == "WORKED" and result.concern else ""
+    shown = " (with a concern or a debt)" if result.outcome == "WORKED" and result.concern else ""
     return f"{result.script.name:<44} {result.script.kind:<18} {result.outcome:<9} {why[:110]}{shown}"
 
 
