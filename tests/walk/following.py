@@ -40,6 +40,7 @@ _TEST = re.compile(r"(tests/\w+\.py)::test_(f\d+)")
 _LOST = re.compile(r"put back what (.*) lost,")
 _REVISED = re.compile(r"revise [^`]*?, (?=then|put|mend)")
 _UNPARSED = re.compile(r"mend ((?:\S+\.(?:py|ini)(?:, )?)+), which")
+_UNASKED = re.compile(r"take (.*) out, which no test runs")
 _MISSING = re.compile(r"put what is missing back, .* tdd revise (.*), with")
 _TEST_FILE = re.compile(r"tests/\w+\.py")
 _PUT_BACK = re.compile(r"put (\S+(?:, \S+)*) back(?:[^`]*\(`tdd (restore [^`]*)`\))?")
@@ -124,6 +125,10 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
     if re.match(r"revise |put back what|mend ", move):
         done = _correct_tests(place, hand, move) and _put_back_losses(place, move) and _mend(place, move)
         return done and ("restructure" not in move or _restructure(place))
+    if found := _UNASKED.match(move):
+        for path, name in re.findall(r"(\w+\.py):\d+ (\w+)", found[1]):
+            place.write(path, without(place.read(path), name))
+        return True
     if re.match(r"(drop it|end it|finish it)", move):
         return True
     if re.match(r"correct what keeps the test tool from starting", move):

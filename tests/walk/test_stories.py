@@ -643,6 +643,18 @@ def test_a_tool_that_does_not_start_source_that_came_first_and_two_reds_lead_on(
     story.next_leads_on()
 
 
+def test_what_nobody_asked_for_leads_on(story: Story) -> None:
+    story.add_test("a", "f3")
+    story.tdd("test")
+    assert story.tdd("claim").code == 0
+    story.add_function("a", "f3")
+    story.add_function("a", "f4")
+    answer = story.tdd("settle")
+    assert "unasked: a.py:" in answer.out
+    assert answer.next.startswith("take a.py:")
+    story.next_leads_on()
+
+
 def test_a_report_and_a_configuration_that_does_not_parse_are_mended_in_one_act(story: Story) -> None:
     story.add_test("a", "f3")
     story.tdd("test")

@@ -9,12 +9,13 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import UNASKED, debt_of, find_unasked
+from verdigris.checks.coverage import debt_of, find_unasked
 from verdigris.checks.debts import Debts, question_debts
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise, traced_tests
 from verdigris.checks.weakening import SharedAnswers, question_shared
+from verdigris.core.debts import UNASKED
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Property, RunEnd, Status, TestReport, TestResult, merge_reports

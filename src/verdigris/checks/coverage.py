@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.mutants import MOST, Trial, describe_place, try_mutants
-from verdigris.core.debts import Debt, make_debt
+from verdigris.core.debts import UNASKED, Debt, make_debt
 from verdigris.core.report import Status, TestReport, TestResult
 from verdigris.core.value import replace, value
 from verdigris.execution.test_run import execute, execute_suite
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0
 """The time to find out which lines tests run in other processes."""
-UNASKED = "unasked: "
-"""Before a place, where that refuses a verdict."""
 
 
 @value

@@ -7,6 +7,9 @@ from zlib import crc32
 
 from verdigris.core.value import value
 
+UNASKED = "unasked: "
+"""Before a place that no test runs, where that refuses a verdict."""
+
 
 @value
 class Debt:

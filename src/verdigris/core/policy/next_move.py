@@ -8,12 +8,13 @@ from re import Pattern
 from re import compile as compile_regex
 
 from verdigris.core.actions import Allow, Decision, Deny, Unclaimed
+from verdigris.core.debts import UNASKED
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import compile_glob
 from verdigris.core.policy import cycle as cycles
 from verdigris.core.policy.cycle import deny_source
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.state import Claim, OpenTestBug, Phase, Red, WorktreeState
+from verdigris.core.state import Claim, OpenTestBug, Phase, Red, Turn, WorktreeState
 from verdigris.core.test_ids import named_tests, shell_words, split_id
 from verdigris.core.value import value
 from verdigris.core.verdict.redness import UNDECLARED, way_out
@@ -257,13 +258,26 @@ def _next_in_green(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     if drift := facts.drift[:_NAMED]:
         frozen = f"as the open turn froze {'it' if len(drift) == 1 else 'them'}"
         texts = [f"put {', '.join(drift)} back {frozen} (`tdd restore {shell_words(*drift)}`)"]
-    if not facts.edited:
+    owe = ""
+    if not facts.edited and (unasked := _unasked_places(turn)):
+        texts.append(f"take {unasked} out, which no test runs")
+        owe = "" if asker.is_agent else " (or, if it has to stay, `tdd settle --owe`)"
+    elif not facts.edited:
         laid = [each for each in state.aside.values() if state.claims.keys() & set(each.test_ids)]
         former = [f" (`tdd restore {each.id}` brings your former edits back)" for each in laid if each.paths]
         texts.append(f"edit the claimed source{''.join(former[-1:])}")
     elif facts.returned:
         texts.append("finish the source edits that came back")
-    return f"{', '.join(texts)}, then `tdd settle`" if texts else "`tdd settle`"
+    return f"{', '.join(texts)}, then `tdd settle`{owe}" if texts else "`tdd settle`"
+
+
+def _unasked_places(turn: Turn | None) -> str:
+    """What the last verdict on this tree did not accept because no test runs it."""
+    refused = turn.refused.reasons if turn is not None and turn.refused is not None else ()
+    unasked = [reason for reason in refused if reason.startswith(UNASKED)]
+    if len(unasked) < len(refused):
+        return ""
+    return ", ".join(reason.removeprefix(UNASKED).partition(": ")[0] for reason in unasked[:_NAMED])
 
 
 def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:

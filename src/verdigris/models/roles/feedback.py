@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.checks.coverage import UNASKED
+from verdigris.core.debts import UNASKED
 from verdigris.core.report import RunEnd, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict, first_line
 from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
