@@ -64,6 +64,8 @@ class _Memory:
 
     def __call__(self, job: Any) -> TestReport:
         root = str(job.project.root)
+        if not job.project.root.is_dir():
+            return self.run(job)
         kept = self.folder / _key(job, root)
         if kept.exists():
             report = from_json(TestReport, json.loads(kept.read_text("utf-8").replace(_ROOT, root)))

@@ -153,6 +153,5 @@ def test_the_first_step_of_a_kata_owes_nothing(tmp_path: Path) -> None:
 
 def test_the_move_after_it_takes_out_what_nobody_asked_for(world: World) -> None:
     world.write("calc.py", LIMITED)
-    assert world.settle().next == (
-        "take calc.py:7 sub out, which no test runs, then `tdd settle` (or, if it has to stay, `tdd settle --owe`)"
-    )
+    move = "take calc.py:7 sub out, which no test runs, then `tdd settle`"
+    assert world.settle().next == f"{move} (or, if it has to stay, `tdd settle --owe`)"

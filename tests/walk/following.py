@@ -144,6 +144,7 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
         return _restructure(place)
     if re.search(r"\b(source|code)\b", move):
         make_right(place, hand)
+        _take_out_unasked(place)
         return True
     return False
 
@@ -158,6 +159,21 @@ def make_right(place: Place, hand: Hand) -> None:
         for name, value in expectations(asserted, module).items():
             if there.get(name) != value:
                 text = with_changed(text, name, hand.function(name, value))
+        if text != place.read(path):
+            place.write(path, text)
+
+
+def _take_out_unasked(place: Place) -> None:
+    """The functions of an open turn that no test asks for: who edits for a test knows what it asks."""
+    project = place.world.project
+    turn = project.state().turn
+    asserted = "".join(text for path, text in place.files().items() if path.startswith("tests/"))
+    for module in MODULES if turn is not None else ():
+        path = f"{module}.py"
+        before = (project.workspace.read(turn.tree, path) or b"").decode() if turn else ""
+        text = place.read(path)
+        for name in functions(text).keys() - functions(before).keys() - expectations(asserted, module).keys():
+            text = without(text, name)
         if text != place.read(path):
             place.write(path, text)
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.mutants import Trial, Tried, describe_place, make_mutants, try_mutants
+from verdigris.checks.mutants import (
+    Trial,
+    Tried,
+    describe_place,
+    make_empty_bodies,
+    make_mutants,
+    try_mutants,
+)
 from verdigris.core.debts import Debt, apply_debt, is_there, make_debt
 from verdigris.core.value import replace, value
 from verdigris.languages.findings import Mutant
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 10.0
 """The questions may take as long as the suite, or so many seconds."""
-_OWED = frozenset({"decision", "bound", "answer", "default", "body"})
+_OWED = frozenset({"decision", "bound", "answer", "default"})
 """Kinds of mutants that stand for a decision of the code."""
 
 
@@ -43,7 +50,8 @@ def question_debts(
     `suite`: the run on the tree, which becomes the ground if this change is accepted.
     """
     mutated = make_mutants(candidate)
-    mutants = [mutant for mutant in mutated.mutants if mutant.fails or _is_decision(mutant)]
+    decisions = (mutant for mutant in mutated.mutants if mutant.fails or _is_decision(mutant))
+    mutants = [*decisions, *make_empty_bodies(candidate)]
     held, gone = _find_mutants(candidate, open_debts, candidate.tree)
     trial = Trial(suite, max(LEAST_SECONDS, suite.duration_ms / 1000), first=tuple(claimed))
     tried = try_mutants(candidate, [*mutants, *held.values()], trial)
@@ -109,6 +117,7 @@ def _mutant_of(debt: Debt, text: str) -> Mutant | None:
     if not text:
         return None
     data = text.encode("utf-8", "surrogateescape")
-    every = reader_of(debt.path).source.mutants({debt.path: None}, {debt.path: data}).mutants
+    source, texts = reader_of(debt.path).source, ({debt.path: None}, {debt.path: data})
+    every = (*source.mutants(*texts).mutants, *source.empty_bodies(*texts))
     same = [mutant for mutant in every if mutant.what == debt.change]
     return min(same, key=lambda mutant: abs(mutant.line - debt.line), default=None)

@@ -86,6 +86,14 @@ def make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     return Mutated(tuple(mutants), (*untried, *unread))
 
 
+def make_empty_bodies(candidate: Candidate) -> tuple[Mutant, ...]:
+    """A mutant for each answer that a new or changed function could give without knowing anything."""
+    read, trees = candidate.project.workspace.read_many, (candidate.start, candidate.tree)
+    by = by_language(c.path for c in candidate.edits.source)
+    sides = ((language.source, [read(at, paths) for at in trees]) for language, paths in by.items())
+    return tuple(mutant for source, (old, new) in sides for mutant in source.empty_bodies(old, new))
+
+
 def try_mutants(candidate: Candidate, mutants: Iterable[Mutant], trial: Trial) -> Tried:
     """Tries mutants by lot, as far as time goes; those that can refuse come first."""
     order = list(mutants)

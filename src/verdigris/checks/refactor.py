@@ -178,8 +178,7 @@ def survivors(
     `optimizes`: a test has to run what is new, but need not notice which way it decides.
     """
     mutated = make_mutants(candidate)
-    asked = (mutant for mutant in mutated.mutants if mutant.kind != "body")
-    mutants = [replace(m, weak=m.weak or (optimizes and not m.fails)) for m in asked]
+    mutants = [replace(m, weak=m.weak or (optimizes and not m.fails)) for m in mutated.mutants]
     if candidate.room is None:
         return Survivors((), (NO_SANDBOX,) if mutants else ())
     tried = try_mutants(candidate, mutants, Trial(ran, MUTATION_SECONDS, progress=progress))

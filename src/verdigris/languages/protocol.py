@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Importable,
         Imported,
         MeasuredFault,
+        Mutant,
         Mutated,
         ReadMany,
         SourceChange,
@@ -329,6 +330,12 @@ class SourceReader(Part):
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         """Makes small changes in the lines that a refactor changed."""
         return findings.Mutated()
+
+    def empty_bodies(
+        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    ) -> Iterator[Mutant]:
+        """Mutants in which a new or changed function returns an answer that knows nothing."""
+        return iter(())
 
     def renamed_words(
         self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]

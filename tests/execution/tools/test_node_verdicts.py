@@ -34,7 +34,7 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.mark.usefixtures("recorded_tools")
-def test_a_regression_is_seen_without_a_whole_run_before_and_what_was_not_tried_is_said(world: World) -> None:
+def test_a_regression_is_seen_without_a_whole_run_before(world: World) -> None:
     """How the tests stood is found out on the tree of the turn's start."""
     world.write("test/sub.test.js", TEST.replace("adds", "subs").replace("add(1, 2), 3", "sub(3, 2), 1"))
     world.write("src/calc.js", ADD + STUB)
@@ -47,7 +47,6 @@ def test_a_regression_is_seen_without_a_whole_run_before_and_what_was_not_tried_
     done = world.settle()
     assert done.verdict.accepted, done.verdict
     assert not any("not shown to be live" in concern for concern in done.verdict.concerns)
-    assert any("line coverage" in each and "src/calc.js" in each for each in done.verdict.concerns)
 
 
 @pytest.mark.usefixtures("recorded_tools")

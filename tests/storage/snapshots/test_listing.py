@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,17 +13,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.workspaces import classify, workspace_of
+from verdigris.core.errors import UserError
 from verdigris.core.paths import CACHES, PathClass
 from verdigris.storage.git import Git
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots.listing import LARGE_OTHER
-from verdigris.storage.snapshots.workspace import open_store
+from verdigris.storage.snapshots.workspace import Workspace, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from support.gitrepo import GitRepo
-    from verdigris.storage.snapshots.workspace import Workspace
 
 
 @pytest.fixture
@@ -135,6 +136,17 @@ def test_of_the_first_tree_git_says_only_what_is_ignored(
     tree = workspace_of(repo).snapshot()
     assert git_starts == ["--no-literal-pathspecs"]
     assert tree == by_git(repo)
+
+
+def test_a_worktree_that_is_gone_has_no_tree(repo: GitRepo, tmp_path: Path) -> None:
+    repo.write("a.py", "A = 1\n")
+    repo.commit("a")
+    repo.git("worktree", "add", "--quiet", str(tmp_path / "other"))
+    workspace = Workspace(find_repository(tmp_path / "other"), classify)
+    workspace.snapshot()
+    shutil.rmtree(tmp_path / "other")
+    with pytest.raises(UserError, match="is gone"):
+        workspace.snapshot()
 
 
 def test_an_empty_worktree_has_the_empty_tree(repo: GitRepo, git_starts: list[str]) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Concern,
         IdMark,
         MeasuredFault,
+        Mutant,
         Mutated,
         SourceChange,
         StubFinding,
@@ -154,6 +155,11 @@ class PythonSourceReader(SourceReader):
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate_by_grammar(mutants.FORMS, bytes, before, after)
+
+    def empty_bodies(
+        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    ) -> Iterator[Mutant]:
+        return mutation.empty_bodies(mutants.FORMS, before, after)
 
     def renamed_words(
         self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]

@@ -31,7 +31,7 @@ from verdigris.core.paths import (
 from verdigris.core.value import value
 from verdigris.sandbox.notes import recall, remember
 from verdigris.storage.calls.open_calls import shared_inodes
-from verdigris.storage.git import GitFailed
+from verdigris.storage.git import GitFailed, not_started
 from verdigris.storage.snapshots.disk import FOLDER
 from verdigris.storage.snapshots.objects import LARGE, Elsewhere, Objects
 from verdigris.storage.snapshots.scan import NAMES, Installed, find_ignored, unreadable
@@ -186,6 +186,8 @@ def list_worktree(git: Git, keep: Callable[[str], PathClass], before: Listing) -
         except PermissionError as error:
             if folder[:-1] not in find_ignored(git, [folder[:-1]]):
                 raise unreadable(folder[:-1]) from error
+    if not git.root.is_dir():
+        raise not_started(git.root)
     _mark_replacing(listing, [path for path in links if listing[path].startswith(_WITHOUT_CLASS)], before)
     return listing
 
