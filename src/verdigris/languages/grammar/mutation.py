@@ -69,8 +69,7 @@ _RETURNING = frozenset(
     {"return_statement", "return_expression", "yield", "lambda", "arrow_function", "closure_expression"}
 )
 _ENDING_ANSWERS = frozenset(
-    {*("call", "call_expression", "new_expression", "subscript", "block", "statement_block", "module")}
-    | {*("comparison_operator", "program", "source_file")}
+    {*("block", "statement_block", "module", "comparison_operator", "program", "source_file")}
 )
 _DEFINITIONS = frozenset({"function_definition"})
 _NO_WORK = frozenset({"pass_statement", "raise_statement"})
@@ -316,7 +315,7 @@ def _change_literal(node: Node) -> ByteEdit | None:
 
 
 def _is_returned(node: Node) -> bool:
-    """Whether a literal is part of what a function returns, and not of a call's arguments there."""
+    """Whether a literal takes part in what a function returns, and not in a comparison there."""
     above = node.parent
     while above is not None and above.type not in _RETURNING:
         if above.type in _ENDING_ANSWERS:
