@@ -8,7 +8,11 @@ import pytest
 
 from support.turns import CALC, SUB, SUB_ID, World, make_green_live_world, make_live_world
 from verdigris.core.debts import list_debts
+from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
+from verdigris.storage.project import open_project
+from verdigris.turns.next_move import following_move
+from verdigris.turns.person import revise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,3 +159,16 @@ def test_the_move_after_it_takes_out_what_nobody_asked_for(world: World) -> None
     world.write("calc.py", LIMITED)
     move = "take calc.py:7 sub out, which no test runs, then `tdd settle`"
     assert world.settle().next == f"{move} (or, if it has to stay, `tdd settle --owe`)"
+
+
+def test_a_person_gives_a_debt_up_by_its_place_and_with_a_reason(world: World) -> None:
+    accept(world, CHOSEN)
+    revise(world.project, ["calc.py:6"], "a short cut that no caller sees")
+    assert owed(world) == ()
+
+
+def test_an_agents_next_move_pays_the_debt(world: World) -> None:
+    accept(world, CHOSEN)
+    agent = open_project(world.root, Actor(role="agent", client="test"))
+    move = "add a case that notices `a < 1000` in calc.py:6, then `tdd test`"
+    assert following_move(agent, agent.state()) == f"{move} (or `tdd refactor begin`, and take it out)"

@@ -9,13 +9,12 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import debt_of, find_unasked
+from verdigris.checks.coverage import debt_of, describe_unasked, find_unasked
 from verdigris.checks.debts import Debts, question_debts
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise, traced_tests
 from verdigris.checks.weakening import SharedAnswers, question_shared
-from verdigris.core.debts import UNASKED
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Property, RunEnd, Status, TestReport, TestResult, merge_reports
@@ -244,19 +243,20 @@ def _with_debts(
 ) -> Answers:
     """Adds what no test runs, which refuses the change, and what no test notices, which it owes."""
     settings, scrutiny = candidate.project.settings, answers.scrutiny
+    refuses = settings.uncovered == "block" and not owe
     unasked = find_unasked(candidate, suite)
+    if unasked and refuses:
+        return replace(answers, scrutiny=replace(scrutiny, blocking=tuple(map(str, unasked))))
     asked = settings.liveness and candidate.room is not None
     debts = question_debts(candidate, claimed, suite, state.owed.values()) if asked else Debts()
-    noted = (*scrutiny.noted, *_describe_untried(debts.untried))
-    reasons = (*map(str, unasked), *(f"{UNASKED}{text}" for text in debts.unasked))
+    reasons = (*map(str, unasked), *(describe_unasked(debt.place, debt.what) for debt in debts.unrun))
+    if refuses and reasons:
+        return replace(answers, scrutiny=replace(scrutiny, blocking=reasons))
     if owe:
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
-        unrun = [debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None]
-        debts = replace(debts, new=(*debts.new, *unrun))
-    elif settings.uncovered == "block":
-        scrutiny = replace(scrutiny, blocking=reasons)
-    else:
-        noted = (*noted, *reasons)
+        unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
+        debts, reasons = replace(debts, new=(*debts.new, *debts.unrun, *unrun)), ()
+    noted = (*scrutiny.noted, *_describe_untried(debts.untried), *reasons)
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
 
 

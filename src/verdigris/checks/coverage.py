@@ -39,8 +39,11 @@ class Unasked:
         return f"{self.path}:{self.first}" + ("" if self.first == self.last else f"-{self.last}")
 
     def __str__(self) -> str:
-        where = f"{self.path}:{self.first} {self.name}".rstrip()
-        return f"{UNASKED}{where}: no test runs it; claim a red for it, or take it out"
+        return describe_unasked(f"{self.path}:{self.first}", self.name)
+
+
+def describe_unasked(place: str, name: str) -> str:
+    return f"{UNASKED}{f'{place} {name}'.rstrip()}: no test runs it; claim a red for it, or take it out"
 
 
 def watchable(edits: TreeDifference) -> tuple[str, ...]:

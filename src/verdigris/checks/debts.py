@@ -37,8 +37,8 @@ class Debts:
     new: tuple[Debt, ...] = ()
     paid: tuple[str, ...] = ()
     """Ids of debts that a test notices now, or whose code is gone."""
-    unasked: tuple[str, ...] = ()
-    """New functions that no test runs, where no line is measured."""
+    unrun: tuple[Debt, ...] = ()
+    """New functions that no test runs, where no line is measured: they refuse, or a person owes them."""
     untried: tuple[str, ...] = ()
 
 
@@ -61,7 +61,7 @@ def question_debts(
     return Debts(
         tuple(debt for name, debt in new.items() if name not in held),
         (*gone, *_paid(held, tried)),
-        tuple(f"{describe_place(mutant)}: {mutant.what}" for mutant in unnoticed if mutant.fails),
+        tuple(replace(_debt_of(m, texts[m.path]), change="") for m in unnoticed if m.fails),
         (*mutated.untried, *tried.untried),
     )
 

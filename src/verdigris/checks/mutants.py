@@ -10,6 +10,7 @@ import time
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
+from verdigris.checks.liveness.judgement import SPENT
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
@@ -144,10 +145,10 @@ class _SetTrial:
         untried: list[str] = []
         left = list(mutants)
         for names in (first, rest):
-            if not names or not left or self._seconds_left() <= 0:
-                untried += [f"{describe_place(mutant)}: {_NO_TIME}" for mutant in left if names]
-                left = [] if names else left
+            if not names or not left:
                 continue
+            if self._seconds_left() <= 0:
+                return Tried((), (*untried, *(f"{describe_place(mutant)}: {_NO_TIME}" for mutant in left)))
             asked = self._choose_tests(left, names, late=names is rest)
             idle = [mutant for mutant, own in zip(left, asked, strict=True) if not own]
             busy = [(mutant, own) for mutant, own in zip(left, asked, strict=True) if own]
@@ -181,7 +182,7 @@ class _SetTrial:
         untried: list[str] = []
         for (mutant, names), outcome in zip(asked, outcomes[1:], strict=True):
             sure = passed.intersection(names)
-            if outcome is None or (outcome.why == _SPENT and not outcome.outcomes):
+            if outcome is None or (outcome.why == SPENT and not outcome.outcomes):
                 untried.append(f"{describe_place(mutant)}: {_NO_TIME}")
             elif not sure:
                 untried.append(f"{describe_place(mutant)}: {_UNLIKE}")
@@ -215,9 +216,6 @@ class _SetTrial:
 
     def _seconds_left(self) -> float:
         return self.ends - time.monotonic()
-
-
-_SPENT = "no time was left"
 
 
 def _decode(data: bytes) -> str:

@@ -36,10 +36,23 @@ class Debt:
         content = f"{self.path}: {self.what}: {self.change}"
         return f"d{crc32(content.encode('utf-8', 'surrogateescape')):08x}"
 
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    @property
+    def payment(self) -> str:
+        """What pays it, as a move of whoever wrote the code."""
+        does = "notices" if self.change else "runs"
+        return f"add a case that {does} {self._shown} in {self.place}"
+
     def __str__(self) -> str:
         does, instead = ("notices", "add a case that does") if self.change else ("runs", "claim a red for it")
-        shown = self.shown or f"`{self.what}`"
-        return f"no test {does} {shown} in {self.path}:{self.line}: {instead}, or take it out"
+        return f"no test {does} {self._shown} in {self.place}: {instead}, or take it out"
+
+    @property
+    def _shown(self) -> str:
+        return self.shown or f"`{self.what}`"
 
 
 def make_debt(path: str, line: int, what: str, change: str, texts: tuple[str, str]) -> Debt:

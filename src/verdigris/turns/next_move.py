@@ -49,7 +49,7 @@ def next_on_ground(
     asker = replace(asker_of(project, state, session), wait=wait)
     facts = facts_of(project, state, tree)
     if asker.is_agent and project.settings.owed == "settle":
-        facts = replace(facts, owed=next(map(str, state.owed.values()), ""))
+        facts = replace(facts, owed=next((debt.payment for debt in state.owed.values()), ""))
     return next_move(state, facts, asker)
 
 

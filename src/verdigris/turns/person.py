@@ -57,13 +57,13 @@ def switch_on(project: Project) -> Deny | None:
 def revise(project: Project, names: Sequence[str], why: str) -> tuple[str, ...]:
     """`tdd revise NAME… --why WHY`: a person's word, and it stays in the log.
 
-    A name is a test, a file, or the id of a debt; the name of a file gives up what it owes as well.
+    A name is a test, a file, or the place of a debt; the name of a file gives up what it owes as well.
     """
     if not why.strip():
         raise UserError("a revision needs a reason.", hint='e.g. --why "rounding is now half-even"')
     with operation(project) as state:
         meant = dict.fromkeys((*names, *_behind_slugs(project, state, names)))
-        debts = tuple(name for name, debt in state.owed.items() if {name, debt.path} & meant.keys())
+        debts = tuple(debt.id for debt in state.owed.values() if {debt.path, debt.place} & meant.keys())
         paid = (Paid(debts=debts, why=why),) if debts else ()
         project.record(Revised(names=tuple(meant), why=why), *paid, sync=True)
         return tuple(names)

@@ -211,8 +211,11 @@ def _question_code(
     noted, reasons = (*noted, *unnoticed.noted), unnoticed.found
     if not reasons and not refactor.optimizes:
         dropped = find_dropped(candidate, seen.after, progress)
-        is_agents = candidate.project.actor.role == AGENT
-        noted, reasons = (noted, dropped) if is_agents else ((*noted, *dropped), ())
+        noted = (*noted, *dropped.noted)
+        if candidate.project.actor.role == AGENT:
+            reasons = dropped.found
+        else:
+            noted = (*noted, *dropped.found)
     return Verdict(Kind.REGRESSED if reasons else Kind.ACCEPTED, reasons, noted, unproven=bool(reasons))
 
 

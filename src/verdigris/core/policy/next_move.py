@@ -194,7 +194,7 @@ class TreeFacts:
     touched: bool = False
     """Something changed since it did not load."""
     owed: str = ""
-    """To an agent: the first thing that accepted code decides and no test notices."""
+    """To an agent: what pays the oldest debt."""
     struck: tuple[str, ...] = ()
     """Tests whose edits the last strike set aside, and that nobody has run since."""
 
@@ -351,7 +351,7 @@ def _next_without_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> s
         known = shell_words(facts.claimable[0].test_id)
         return f"{FIRST_MOVE}; a known failure is claimed by its name: `tdd claim {known}`"
     if facts.owed:
-        return f"{facts.owed}; `tdd test` of that case pays it, and `tdd refactor begin` opens the code"
+        return f"{facts.owed}, then `tdd test` (or `tdd refactor begin`, and take it out)"
     kept = [laid.id for laid in state.aside.values() if laid.back_at_claim]
     if kept and not asker.is_agent:
         return f"{FIRST_MOVE}; its claim brings back what is set aside, and so does `tdd restore {kept[-1]}`"

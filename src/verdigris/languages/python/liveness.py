@@ -12,8 +12,8 @@ from verdigris.languages.probes import Probe, ProbeChange
 from verdigris.languages.protocol import Liveness
 from verdigris.languages.python.content import content_edits
 from verdigris.languages.python.expectations import PythonExpectations
+from verdigris.languages.python.tests.assertion_places import reached_assertions
 from verdigris.languages.python.tests.code import Files
-from verdigris.languages.python.tests.reached import reached_assertions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

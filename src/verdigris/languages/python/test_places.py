@@ -13,9 +13,9 @@ from verdigris.languages.python.same_code import declares_encoding, foreign_enco
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import CODING_LINE, first_line, lines_of, parse_or_none, split_lines
 from verdigris.languages.python.tests import collected_tests, decorators, definitions, is_fixture, read
+from verdigris.languages.python.tests.assertion_places import reached_assertions
 from verdigris.languages.python.tests.code import Files
 from verdigris.languages.python.tests.marks import marks
-from verdigris.languages.python.tests.reached import reached_assertions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

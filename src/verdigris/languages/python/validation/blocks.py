@@ -9,8 +9,8 @@ from verdigris.core.value import replace, value
 from verdigris.languages.findings import TestFault
 from verdigris.languages.python.stubs.forms import Function, first_line_of, last_name
 from verdigris.languages.python.tests import LEAVES, is_assert_call
+from verdigris.languages.python.tests.assertion_places import BROAD
 from verdigris.languages.python.tests.code import own_nodes
-from verdigris.languages.python.tests.reached import BROAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

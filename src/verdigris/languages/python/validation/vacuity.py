@@ -18,8 +18,8 @@ from verdigris.languages.python.stubs.forms import (
     parametrized_names,
 )
 from verdigris.languages.python.syntax import is_literal
+from verdigris.languages.python.tests.assertion_places import reached_assertions
 from verdigris.languages.python.tests.code import Files, own_nodes
-from verdigris.languages.python.tests.reached import reached_assertions
 from verdigris.languages.python.validation.blocks import find_block_faults, truth_of
 from verdigris.languages.python.validation.mocks import find_mocked_subjects
 from verdigris.languages.python.validation.stub_answers import FORMS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from verdigris.languages.findings import StubBody, TestText
-    from verdigris.languages.python.tests.reached import AssertionPlace
+    from verdigris.languages.python.tests.assertion_places import AssertionPlace
 
 _REFLEXIVE = ast.Eq | ast.Is | ast.LtE | ast.GtE
 _DISPLAYS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp

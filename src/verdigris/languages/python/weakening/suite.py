@@ -13,9 +13,9 @@ from verdigris.languages.assertion_matching import match_assertions
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import collected_tests, is_fixture
+from verdigris.languages.python.tests.assertion_places import reached_assertions
 from verdigris.languages.python.tests.code import Files
 from verdigris.languages.python.tests.marks import marks
-from verdigris.languages.python.tests.reached import reached_assertions
 from verdigris.languages.python.weakening.facts import facts
 from verdigris.languages.weakening import Loss, Suite
 
