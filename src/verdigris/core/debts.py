@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from zlib import crc32
 
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 UNASKED = "unasked: "
 """Before a place that no test runs, where that refuses a verdict."""
@@ -30,6 +30,8 @@ class Debt:
     """The event that recorded it."""
     shown: str = ""
     """What a person reads of it, if not the code."""
+    tests: Mapping[str, str] = field(default_factory=dict)
+    """Files with tests that notice it and are not accepted yet, by blob: it is open again if one changes."""
 
     @property
     def id(self) -> str:
@@ -39,6 +41,10 @@ class Debt:
     @property
     def place(self) -> str:
         return f"{self.path}:{self.line}"
+
+    def is_noticed(self, blobs: Mapping[str, str]) -> bool:
+        """Whether the tests that noticed it are as they were. `blobs`: by path."""
+        return bool(self.tests) and all(blobs.get(path) == blob for path, blob in self.tests.items())
 
     @property
     def payment(self) -> str:

@@ -169,7 +169,8 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
         case e.TestsBlocked():
             return _after_blocking(w, event)
         case e.Paid():
-            return replace(w, owed=without_keys(w.owed, set(event.debts)))
+            noticed = {i: replace(w.owed[i], tests=event.tests) for i in event.debts if event.tests}
+            return replace(w, owed={**without_keys(w.owed, set(event.debts)), **noticed})
         case e.Revised():
             return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
         case e.HeldOut():

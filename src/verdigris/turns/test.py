@@ -132,7 +132,7 @@ def _pay_debts(
     """Asks the tests that were named, or that changed, whether they notice what accepted code owes."""
     if not state.owed or state.phase is not Phase.RED or report.ended is not RunEnd.FINISHED:
         return ()
-    from verdigris.checks.debts import find_paid
+    from verdigris.checks.debts import find_paid, find_unpaid
     from verdigris.execution.rooms import frozen_layer
 
     ground = state.ground or tree
@@ -140,9 +140,12 @@ def _pay_debts(
     asked = [r for r in report.results if natives or split_id(r.native_id).path in edits.oracle]
     candidate = Candidate(project, ground, tree, edits, frozen_layer(project, tree))
     paid = find_paid(candidate, replace(report, results=tuple(asked)), state.owed.values())
-    if paid:
-        project.record(Paid(debts=paid))
-    return tuple(state.owed[name] for name in paid)
+    # A test that is not accepted yet may be taken back, and what it paid is then owed again.
+    tests = {path: entry.blob for path, entry in project.workspace.entries(tree, edits.oracle).items()}
+    if new := tuple(name for name in paid if not tests or state.owed[name].tests != tests):
+        project.record(Paid(debts=new, tests=tests))
+    unpaid = find_unpaid(project, state, tree)
+    return tuple(unpaid[name] for name in paid if name in unpaid)
 
 
 def _request(project: Project, state: WorktreeState, natives: tuple[str, ...], tree: str) -> TestRequest:

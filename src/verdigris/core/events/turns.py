@@ -8,7 +8,7 @@ from verdigris.core.debts import Debt
 from verdigris.core.records import Event
 from verdigris.core.report import IdSource, Status
 from verdigris.core.suite_health import Hindrance
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 
 @value
@@ -149,6 +149,8 @@ class Paid(Event):
     debts: tuple[str, ...]
     why: str = ""
     """A person's reason; empty: a test notices them, or they are gone."""
+    tests: Mapping[str, str] = field(default_factory=dict)
+    """Files with tests that notice them, by blob, if these are not accepted yet."""
 
 
 @value

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import replace
 from verdigris.drivers.commits import Proposal, Verified, summarise_red
-from verdigris.drivers.edits import Bad, Seen, describe_reds, gather_material, read_standing
+from verdigris.drivers.edits import Bad, Seen, describe_reds, forbid, gather_material, read_standing
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
 from verdigris.drivers.judges.tester import judge_tests
@@ -26,6 +26,7 @@ from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task
 from verdigris.storage.project import Project
 from verdigris.turns.aside import lay_back
+from verdigris.turns.completion import list_owed
 
 HOOK = "git commit"
 
@@ -56,6 +57,8 @@ def notes_for(now: Position, machine: Machine) -> Iterator[str]:
             yield read_prompts("machine")["a test stays"].format(finding=now.finding)
         case history.TESTER if points := unshown_points(machine.kata(), now.points):
             yield f"Points of the kata that no test shows yet: {list_points(points)}."
+    if now.role is not history.CODER and (owed := list_owed(machine.project)):
+        yield "\n".join((read_prompts("machine")["what is owed"], *(f"- {debt}" for debt in owed)))
     if now.concerns:
         yield "\n".join(("Concerns about the last commit:", *(f"- {concern}" for concern in now.concerns)))
 
@@ -163,11 +166,11 @@ def _commit(machine: Machine, project: Project, found: Verified | None) -> StepC
 
 
 def refuse_unfinished(project: Project, stop: RoleStop) -> Bad | None:
-    """Refuses `kata-done` while a test fails."""
+    """Refuses `kata-done` while a test fails, or while no test notices what the code decides."""
     if stop.say is not Say.KATA_DONE:
         return None
-    found = read_standing(project)
-    if found.green:
-        return None
-    reason = f"kata-done needs tests that all pass, and these fail: {found.named}"
-    return Bad(feedback.not_allowed(reason), (reason,))
+    standing = read_standing(project)
+    if not standing.green:
+        return forbid(f"kata-done needs tests that all pass, and these fail: {standing.named}")
+    owed = list_owed(project)
+    return forbid(f"kata-done needs code whose decisions tests notice: {'; '.join(owed)}") if owed else None
