@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RUFF = Path(sys.executable).with_name("ruff")
 BODY = "    return a + b\n"
 SUB = "\n\ndef sub(a, b):\n    return a - b\n"
-TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 1\n"
+TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(5, 3) == 2\n"
 TEST_NONE = "import calc\n\n\ndef test_none_is_nothing():\n    assert calc.add(None, 2) == 2\n"
 WRONG = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 5\n"
 CHARACTER = "import calc\n\n\ndef test_negative():\n    assert calc.add(-1, -2) == -3\n"

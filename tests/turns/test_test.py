@@ -14,7 +14,7 @@ from verdigris.core.events import Characterized, SuiteRun, TestRun
 from verdigris.core.report import RunEnd, Status
 from verdigris.turns.settle import settle
 from verdigris.turns.survey import survey
-from verdigris.turns.test import MOVED
+from verdigris.turns.test_record import MOVED
 
 
 def outcomes(world: World, *words: str) -> dict[str, tuple[str, str | None]]:

@@ -211,6 +211,8 @@ class TestRun(Event):
     """It fails on the ground too."""
     by: str = ""
     """The agent whose red it is: it ran the test by name, or saw it fail first; empty for a person."""
+    over: tuple[str, ...] = ()
+    """The stubs of what source lacks over which it ran, each as `PATH: TEXT`; no file holds them."""
 
 
 @value

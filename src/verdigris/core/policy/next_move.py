@@ -85,6 +85,11 @@ def without_parents(reds: tuple[Red, ...]) -> tuple[Red, ...]:
 RED_FIRST = "red-first"
 
 
+WHICH_RED = "which-red"
+SEES_REDS = frozenset({RED_FIRST, WHICH_RED})
+"""Rules of denials that a run of the changed tests may answer."""
+
+
 def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
     """An edit of `edited`, and a claim without words, take the reds that this change brought.
 
@@ -105,7 +110,7 @@ def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
     count = len(without_parents(state.valid_reds))
     which = "A test fails, and it failed" if count == 1 else f"{count} tests fail, and they failed"
     return Deny(
-        "which-red",
+        WHICH_RED,
         f"{which} before this change too; say that this edit is for it.",
         f"`tdd claim {shell_words(known.test_id, *([edited] if edited else []))}`",
     )

@@ -22,7 +22,7 @@ from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
 from verdigris.models.tool_calls import sendable_calls
 from verdigris.turns.settle import Settlement
-from verdigris.turns.test import Tested
+from verdigris.turns.test_record import Tested
 
 KEPT_TOKENS = 8_000
 """How much of the newest messages a compaction keeps."""

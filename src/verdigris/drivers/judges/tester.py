@@ -40,7 +40,8 @@ from verdigris.models.roles.check import EditPlan
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import BUILT_IN
 from verdigris.storage.project import Project, texts_at
-from verdigris.turns.test import Tested, run_tests
+from verdigris.turns.test import run_tests
+from verdigris.turns.test_record import Tested
 
 _NAMED = 4
 """How many tests a reason names."""
