@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,13 +52,27 @@ def stubs_of_run(
     project: Project, report: TestReport | None, runs: Iterable[TestRun]
 ) -> dict[str, tuple[Stub, ...]]:
     """Stubs by test file, where a run shows that something is not declared."""
+    runs = tuple(runs)
     paths = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
+    paths |= {split_id(run.native_id).path for run in runs if asks_existence(project, run)}
     errors = report.errors if report else ()
     paths |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
     there = [path for path in sorted(paths) if bytes_of(project, path) is not None]
     said = [error.message for error in errors]
     stubs = {path: missing_stubs(project, path, said) for path in there}
     return {path: of_file for path, of_file in stubs.items() if of_file}
+
+
+_LACKING = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
+
+
+def asks_existence(project: Project, run: TestRun) -> bool:
+    """Whether a test failed because a name is missing that its line does not call: a stub may satisfy it."""
+    lacking, (path, _, line) = _LACKING.match(run.failure), run.place.rpartition(":")
+    if lacking is None or path != split_id(run.native_id).path:
+        return False
+    lines = (bytes_of(project, path) or b"").decode("utf-8", "replace").splitlines()
+    return f"{lacking[1]}(" not in "".join(lines[int(line) - 1 : int(line)])
 
 
 class ProjectFiles:

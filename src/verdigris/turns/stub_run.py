@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.missing_stubs import ProjectFiles
+from verdigris.checks.missing_stubs import ProjectFiles, asks_existence
 from verdigris.core.paths import FILE
 from verdigris.core.report import RunEnd, Status, TestReport, merge_reports
 from verdigris.core.test_ids import split_id
@@ -43,7 +43,11 @@ def run_over_stubs(
     project: Project, asked: StubRun, runs: Sequence[TestRun], natives: Collection[str], layer: Layer
 ) -> StubRun:
     """`asked`: the run without stubs, and the missing ones. `runs`: as judged. `natives`: as requested."""
-    undecided = frozenset(run.native_id for run in runs if run.red not in {None, "valid"})
+    undecided = frozenset(
+        run.native_id
+        for run in runs
+        if run.red not in {None, "valid"} or (run.red and asks_existence(project, run))
+    )
     for path, stubs in asked.stubs.items():
         names = tuple(name for name in natives if split_id(name).path == path) or (path,)
         over = execute(project, TestRequest(names), layer=_lay_stubs(project, layer, path, stubs))
@@ -67,12 +71,12 @@ def _take_failures(asked: StubRun, path: str, over: TestReport, undecided: Colle
     unloaded = any(error.path == path for error in report.errors)
     mine = [r for r in over.results if unloaded or r.native_id in undecided]
     failed = tuple(r for r in mine if r.status in {Status.FAIL, Status.ERROR})
-    names = {result.native_id for result in failed}
     passed = tuple(r.native_id for r in mine if r.status is Status.PASS)
-    asked = replace(asked, existing=(*asked.existing, *passed))
+    decided = {*passed, *(result.native_id for result in failed)}
+    kept = tuple(result for result in report.results if result.native_id not in decided)
+    asked = replace(asked, existing=(*asked.existing, *passed), report=replace(report, results=kept))
     if not failed:
         return asked
-    kept = tuple(result for result in report.results if result.native_id not in names)
     joined = replace(
         merge_reports((report, over)),
         command=report.command,
@@ -80,6 +84,7 @@ def _take_failures(asked: StubRun, path: str, over: TestReport, undecided: Colle
         collected=tuple(dict.fromkeys((*report.collected, *over.collected))),
         errors=tuple(error for error in report.errors if error.path != path),
     )
+    names = (result.native_id for result in failed)
     shown = tuple(_describe(asked.stubs[path]))
     return replace(asked, report=joined, over={**asked.over, **dict.fromkeys(names, shown)})
 
