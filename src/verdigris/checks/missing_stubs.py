@@ -27,15 +27,18 @@ if TYPE_CHECKING:
     from verdigris.languages.stubs import Stub
 
 
-def missing_stubs(project: Project, path: str, said: Sequence[str] = ()) -> tuple[Stub, ...]:
+def missing_stubs(
+    project: Project, path: str, said: Sequence[str] = (), tree: str | None = None
+) -> tuple[Stub, ...]:
     """The stubs that a test file needs to load; nothing is run or written.
 
-    `said`: what a run said about the file. A stub that a write would be denied for is left out.
+    `said`: what a run said about the file. `tree`: if not the worktree's. A stub that a write would be denied
+    for is left out.
     """
     language = language_for(path)
     if language is None:
         return ()
-    files = ProjectFiles.of(project)
+    files = ProjectFiles.of(project, tree)
     try:
         stubs = language.stubs.missing_stubs(path, files, said)
     except (SyntaxError, RecursionError):
@@ -49,7 +52,7 @@ def _denied(stub: Stub, files: ProjectFiles) -> bool:
 
 
 def stubs_of_run(
-    project: Project, report: TestReport | None, runs: Iterable[TestRun]
+    project: Project, report: TestReport | None, runs: Iterable[TestRun], tree: str | None = None
 ) -> dict[str, tuple[Stub, ...]]:
     """Stubs by test file, where a run shows that something is not declared."""
     runs = tuple(runs)
@@ -59,7 +62,7 @@ def stubs_of_run(
     paths |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
     there = [path for path in sorted(paths) if bytes_of(project, path) is not None]
     said = [error.message for error in errors]
-    stubs = {path: missing_stubs(project, path, said) for path in there}
+    stubs = {path: missing_stubs(project, path, said, tree) for path in there}
     return {path: of_file for path, of_file in stubs.items() if of_file}
 
 
@@ -76,16 +79,17 @@ def asks_existence(project: Project, run: TestRun) -> bool:
 
 
 class ProjectFiles:
-    """The files of the worktree, for the stubs of each language."""
+    """The files of a tree, for the stubs of each language."""
 
-    def __init__(self, project: Project, paths: frozenset[str]) -> None:
+    def __init__(self, project: Project, tree: str, paths: frozenset[str]) -> None:
         self.project = project
+        self.tree = tree
         self.paths = paths
 
     @classmethod
-    def of(cls, project: Project) -> ProjectFiles:
-        entries = project.workspace.files(project.workspace.snapshot())
-        return cls(project, frozenset(entry.path for entry in entries))
+    def of(cls, project: Project, tree: str | None = None) -> ProjectFiles:
+        tree = tree or project.workspace.snapshot()
+        return cls(project, tree, frozenset(entry.path for entry in project.workspace.files(tree)))
 
     @cached_property
     def source(self) -> tuple[str, ...]:
@@ -99,7 +103,7 @@ class ProjectFiles:
         if path not in self.paths:
             return ""
         # As bytes: line ends stay as they are.
-        return (bytes_of(self.project, path) or b"").decode("utf-8", "surrogateescape")
+        return (self.project.workspace.read(self.tree, path) or b"").decode("utf-8", "surrogateescape")
 
     def stack_of(self, path: str) -> Stack:
         """The innermost stack of the file's language around it, or the first of all."""

@@ -75,7 +75,12 @@ def joining_events(claims: Iterable[Claim], paths: Sequence[str]) -> tuple[EditC
 
 
 def accepted_events(
-    state: WorktreeState, turn: Turn, after: str, paths: Sequence[str], green: Mapping[str, int]
+    state: WorktreeState,
+    turn: Turn,
+    after: str,
+    paths: Sequence[str],
+    green: Mapping[str, int],
+    proven: str = "before",
 ) -> tuple[Accepted, ...]:
     """One triple for each claim; `green`: native id → the event that records its pass."""
     return tuple(
@@ -86,6 +91,7 @@ def accepted_events(
             after=after,
             paths=tuple(paths),
             green=green[claim.native_id],
+            proven=proven,
         )
         for claim in state.claims.values()
     )
@@ -140,6 +146,8 @@ def fold_turn(w: WorktreeState, event: Event) -> WorktreeState:
             return _after_acceptance(w, event)
         case e.Reverted():
             return _after_revert(w, event)
+        case e.TurnClosed():
+            return close_turn(w, Phase.RED)
         case e.Restored() | e.Dropped():
             w = replace(w, aside=without_keys(w.aside, {event.aside}))
             if w.turn is None or isinstance(event, e.Dropped):

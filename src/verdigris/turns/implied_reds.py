@@ -32,14 +32,20 @@ _AGAIN = 30
 
 
 def see_reds(
-    project: Project, state: WorktreeState, start: str, edited: str = "", paths: Sequence[str] = ()
+    project: Project,
+    state: WorktreeState,
+    start: str,
+    edited: str = "",
+    paths: Sequence[str] = (),
+    *,
+    then: str = "repeat this edit",
 ) -> Deny | None:
     """Runs the tests that changed since the ground on the tree `start`; the caller holds the operation.
 
-    `edited`: the worktree's tree, if `paths` are different there. None: a red was seen that an edit may
-    claim, or no test changed.
+    `edited`: the worktree's tree, if `paths` are different there. `then`: what comes after a red. None: a red
+    was seen that an edit may claim, or no test changed.
     """
-    changed = _changed_tests(project, state, start)
+    changed = find_changed_tests(project, state, start)
     if not changed:
         return None
     left = seconds_left()
@@ -52,10 +58,10 @@ def see_reds(
         _run_on(project, changed)
         why = f"the changed tests take longer than {limit:.0f} s, so they run on by themselves."
         return Deny("tests-run", f"This edit waits for a red: {why}", f"repeat the edit in {_AGAIN} s")
-    return _explain(tested)
+    return _explain(tested, then)
 
 
-def _changed_tests(project: Project, state: WorktreeState, tree: str) -> tuple[str, ...]:
+def find_changed_tests(project: Project, state: WorktreeState, tree: str) -> tuple[str, ...]:
     """The files with tests that differ from the ground; helpers have no test to run."""
     changed = difference(project, state.ground or tree, tree).oracle
     texts = project.workspace.read_many(tree, changed)
@@ -64,15 +70,15 @@ def _changed_tests(project: Project, state: WorktreeState, tree: str) -> tuple[s
     )
 
 
-def _explain(tested: Tested) -> Deny:
+def _explain(tested: Tested, then: str) -> Deny:
     """What the changed tests did, and what would make one of them a red."""
     lines = (*_describe_runs(tested), *_describe_errors(tested))
     ways = {way_out(run.red, split_id(run.native_id).path) for run in tested.tests if run.red}
     errors = () if tested.report is None else tested.report.errors
     ways |= {way_out(judge_collect_error(error), error.path) for error in errors}
     first = next(iter(sorted(ways)), why_not("passing")[1])
-    what = "The changed tests were run before this edit, and none is red for the right reason:"
-    return Deny(RED_FIRST, "\n  ".join((what, *lines)), f"{first}; then repeat this edit")
+    what = "The changed tests were run without this edit, and none is red for the right reason:"
+    return Deny(RED_FIRST, "\n  ".join((what, *lines)), f"{first}; then {then}")
 
 
 def _describe_runs(tested: Tested) -> Iterator[str]:

@@ -56,7 +56,7 @@ def run_over_stubs(
 
 
 def _lay_stubs(project: Project, layer: Layer, path: str, stubs: Sequence[Stub]) -> Layer:
-    files = reader_of(path).stubs.path_files(path, tuple(stubs), ProjectFiles.of(project))
+    files = reader_of(path).stubs.path_files(path, tuple(stubs), ProjectFiles.of(project, layer.wanted))
     texts = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in (*files, *stubs)}
     modes = {entry.path: entry.mode for entry in project.workspace.entries(layer.wanted, texts).values()}
     contents = {name: (modes.get(name, FILE), data) for name, data in texts.items()}

@@ -189,7 +189,7 @@ def _try_stubs(
 
     hindrance = hindrance_in(project, report, tree, whole=not natives)
     cured = hindrance.files if hindrance and hindrance.cure else ()
-    every = stubs_of_run(project, report, runs)
+    every = stubs_of_run(project, report, runs, tree)
     missing = {path: stubs for path, stubs in every.items() if path not in cured}
     if state.open_cycle is not None or not missing or not possible(project).ok:
         return StubRun(report, missing)  # for somebody who writes them

@@ -133,6 +133,17 @@ class Accepted(Event):
     after: str
     paths: tuple[str, ...]
     green: int
+    proven: str = "before"
+    """`before`: the red was seen before the edit. `after`: a person wrote in any order, and the test was red
+    without the edit.
+    """
+
+
+@value
+class TurnClosed(Event):
+    """The verdict on what a person had written did not accept it; the edits stay as they are."""
+
+    turn: str
 
 
 @value
