@@ -304,7 +304,7 @@ def _summary(tested: Tested) -> str:
 
 def report_document(tested: Tested) -> dict[str, Any]:
     report = tested.report
-    names = ("status", "red", "native_id", "failure", "place", "known", "duration_ms")
+    names = ("status", "red", "native_id", "failure", "place", "known", "over", "duration_ms")
     runs = [
         {
             "id": run.test_id,
@@ -323,7 +323,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
         "needs": need_data(tested.needs),
         "hindrance": tested.hindrance and pick(tested.hindrance, "what", "cure", "files"),
         "stubs": [one for stubs in tested.stubs.values() for one in stub_data(stubs)],
-        **pick(tested, "uncollected", "phase", "next", "resumed", "characterized"),
+        **pick(tested, "uncollected", "phase", "next", "resumed", "characterized", "existing"),
         "paid": [pick(debt, *OWED) for debt in tested.paid],
     }
 
@@ -339,6 +339,7 @@ def _error_as_data(error: CollectError) -> dict[str, Any]:
         "failure": f"{error.kind}: {first_line(error.message)}",
         "place": "",
         "known": False,
+        "over": [],
         "duration_ms": 0,
         "cached": False,
     }

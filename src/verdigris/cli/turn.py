@@ -140,7 +140,9 @@ TAMPERED = 4
 @click.option("--owe", is_flag=True, help="Accept new code that no test runs, as a debt (a person's option).")
 @json_option
 def settle_command(*, owe: bool, as_json: bool) -> int:
-    """Judge the open claims: claimed tests pass, nothing that passed fails, tests run all new code.
+    """Judge the change: its tests were red without it and pass now, and tests run all of it.
+
+    An agent's reds were claimed before it edited source; a person may write in any order and settle once.
 
     A decision of the new code that no test notices is accepted and owed: `tdd status` lists it until a test
     notices it or it is gone.

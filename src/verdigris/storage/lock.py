@@ -100,7 +100,7 @@ def answer_within(seconds: float) -> None:
 
 
 def seconds_left() -> float | None:
-    """Until this process has to answer; None: as long as it likes."""
+    """The seconds until this process has to answer; None: it may take as long as it likes."""
     return None if _deadline is None else _deadline - time.monotonic()
 
 

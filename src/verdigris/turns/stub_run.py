@@ -50,14 +50,17 @@ def run_over_stubs(
     )
     for path, stubs in asked.stubs.items():
         names = tuple(name for name in natives if split_id(name).path == path) or (path,)
-        over = execute(project, TestRequest(names), layer=_lay_stubs(project, layer, path, stubs))
-        asked = _take_failures(asked, path, over, undecided)
+        files = reader_of(path).stubs.path_files(path, stubs, ProjectFiles.of(project, layer.wanted))
+        texts = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in (*files, *stubs)}
+        over = execute(project, TestRequest(names), layer=_lay_texts(project, layer, texts))
+        # Nothing that the stubs' files held is a part of the project.
+        uses = tuple(use for use in over.files if use.path not in texts)
+        opened = tuple(name for name in over.opened if name not in texts)
+        asked = _take_failures(asked, path, replace(over, files=uses, opened=opened), undecided)
     return asked
 
 
-def _lay_stubs(project: Project, layer: Layer, path: str, stubs: Sequence[Stub]) -> Layer:
-    files = reader_of(path).stubs.path_files(path, tuple(stubs), ProjectFiles.of(project, layer.wanted))
-    texts = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in (*files, *stubs)}
+def _lay_texts(project: Project, layer: Layer, texts: Mapping[str, bytes]) -> Layer:
     modes = {entry.path: entry.mode for entry in project.workspace.entries(layer.wanted, texts).values()}
     contents = {name: (modes.get(name, FILE), data) for name, data in texts.items()}
     return replace(layer, wanted=project.workspace.compose(layer.wanted, contents))

@@ -85,8 +85,7 @@ def without_parents(reds: tuple[Red, ...]) -> tuple[Red, ...]:
 RED_FIRST = "red-first"
 
 
-WHICH_RED = "which-red"
-SEES_REDS = frozenset({RED_FIRST, WHICH_RED})
+SEES_REDS = frozenset({RED_FIRST, "which-red"})
 """Rules of denials that a run of the changed tests may answer."""
 
 
@@ -110,7 +109,7 @@ def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
     count = len(without_parents(state.valid_reds))
     which = "A test fails, and it failed" if count == 1 else f"{count} tests fail, and they failed"
     return Deny(
-        WHICH_RED,
+        "which-red",
         f"{which} before this change too; say that this edit is for it.",
         f"`tdd claim {shell_words(known.test_id, *([edited] if edited else []))}`",
     )
@@ -152,7 +151,7 @@ SYNCS_IN = (Phase.RED, Phase.OFF)
 """The phases in which `tdd sync` moves the tree."""
 
 
-FIRST_MOVE = "write one failing test and run `tdd test`"
+FIRST_MOVE = "write one failing test, then the code for it, and `tdd settle`"
 """Where nothing is red yet."""
 JUDGE_ANEW = "`tdd refactor end` judges it anew (or `tdd refactor abort`)"
 RESTRUCTURE = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
