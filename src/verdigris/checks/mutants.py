@@ -17,13 +17,14 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute_suite
 from verdigris.execution.test_selection import by_stack, stack_of
-from verdigris.languages.findings import Mutant, Mutated
+from verdigris.languages.findings import Mutant, Mutated, TestText
 from verdigris.languages.registry import by_language, is_traced, reader_of
 from verdigris.runners.protocol import Progress, TestRequest, announce
 from verdigris.storage.draws import lot_of
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate
     from verdigris.core.report import RunUses, VariantOutcome
@@ -35,6 +36,8 @@ _ENDLESS = 3.0
 """A mutant that takes so many times as long as the suite, and so many seconds more, never ends."""
 _WORTH_A_TRACE_MS = 2_000
 """From this time on that the first tests would take, one run more tells which of them run a function."""
+_LONGEST, _LENGTHS = 20, 2
+"""The longest list that holds nothing, and how many lengths are tried of those that tests expect."""
 _NO_TIME = "time or number of tries was used up"
 _UNBUILT = "what it was changed to does not build"
 _UNLIKE = "the tests do not pass in a run of this kind"
@@ -86,12 +89,31 @@ def make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     return Mutated(tuple(mutants), (*untried, *unread))
 
 
-def make_empty_bodies(candidate: Candidate) -> tuple[Mutant, ...]:
+def make_empty_bodies(candidate: Candidate, claimed: Sequence[str]) -> tuple[Mutant, ...]:
     """A mutant for each answer that a new or changed function could give without knowing anything."""
-    read, trees = candidate.project.workspace.read_many, (candidate.start, candidate.tree)
+    project, trees = candidate.project, (candidate.start, candidate.tree)
+    tests = texts_at(project, candidate.tree, dict.fromkeys(split_id(name).path for name in claimed))
+    lengths = expected_lengths(claimed, tests)
     by = by_language(c.path for c in candidate.edits.source)
-    sides = ((language.source, [read(at, paths) for at in trees]) for language, paths in by.items())
-    return tuple(mutant for source, (old, new) in sides for mutant in source.empty_bodies(old, new))
+    sides = (
+        (language.source, [project.workspace.read_many(at, mine) for at in trees])
+        for language, mine in by.items()
+    )
+    return tuple(
+        mutant for source, (old, new) in sides for mutant in source.empty_bodies(old, new, None, lengths)
+    )
+
+
+def expected_lengths(names: Iterable[str], texts: Mapping[str, str]) -> tuple[int, ...]:
+    """The small numbers that tests expect, which may be lengths. `texts`: of their files."""
+    tests = [(split_id(name).path, split_id(name).function) for name in names]
+    literals = (
+        literal
+        for path, name in dict.fromkeys(tests)
+        for literal in reader_of(path).validation.expected_literals(TestText(path, name, texts))
+    )
+    numbers = dict.fromkeys(int(literal) for literal in literals if literal.isdecimal())
+    return tuple(number for number in numbers if 0 < number <= _LONGEST)[:_LENGTHS]
 
 
 def try_mutants(candidate: Candidate, mutants: Iterable[Mutant], trial: Trial) -> Tried:

@@ -332,9 +332,16 @@ class SourceReader(Part):
         return findings.Mutated()
 
     def empty_bodies(
-        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        named: Collection[str] | None = None,
+        lengths: Collection[int] = (),
     ) -> Iterator[Mutant]:
-        """Mutants in which a new or changed function returns an answer that knows nothing."""
+        """Mutants in which a new or changed function returns an answer that knows nothing.
+
+        `named`: instead, the functions with these names, stubs too. `lengths`: of lists that hold nothing.
+        """
         return iter(())
 
     def renamed_words(
