@@ -8,6 +8,7 @@ import pytest
 
 from support.turns import make_live_world
 from verdigris.core.verdict import Kind
+from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,3 +145,16 @@ def test_a_double_of_something_else_is_not_named(tmp_path: Path, kind: str) -> N
     verdict = settle(tmp_path, *HONEST[kind], stub=declared + STUB).verdict
     assert verdict.kind is Kind.ACCEPTED, verdict
     assert not any("only tests" in text or "replaces" in text for text in verdict.concerns)
+
+
+def test_a_claim_names_a_mock_of_what_the_test_calls(tmp_path: Path) -> None:
+    world = make_live_world(tmp_path / "repo", **{"bill.py": STUB})
+    test = (
+        "from unittest import mock\n\nimport bill\n\n\ndef test_total():\n    assert bill.total([1]) == 1\n"
+    )
+    patch = '    with mock.patch("bill.total", return_value=2):\n        assert bill.total([1]) == 2\n'
+    world.write("tests/test_bill.py", test + patch)
+    world.test(NAME)
+    claimed = world.claim(NAME)
+    assert isinstance(claimed, Claimed), claimed
+    assert any("tests/test_bill.py:8: `bill.total` is replaced here" in text for text in claimed.concerns)

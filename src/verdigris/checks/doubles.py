@@ -1,4 +1,4 @@
-"""Judges code of tests that stood in the place of source while a claimed test ran."""
+"""Judges code of tests that stands in the place of source, as it is written and as it was seen to run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.languages.registry import is_traced, reader_of
+from verdigris.languages.findings import TestText
+from verdigris.languages.registry import by_language, is_traced, language_for, reader_of
+from verdigris.languages.tests import written_test
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
 
     from verdigris.checks.observation import Candidate
     from verdigris.core.report import DoubleCall
+    from verdigris.languages.findings import TestFault
+    from verdigris.storage.project import Project
+
+SOURCE, TEST = PathClass.SOURCE, PathClass.TEST
 
 
 @value
@@ -26,23 +33,40 @@ class Doubles:
     noted: tuple[str, ...] = ()
 
 
+def find_mocked(project: Project, tree: str, natives: Iterable[str]) -> tuple[str, ...]:
+    """Where tests replace the very code that they call, as far as their language reads mocks."""
+    tests = {native: split_id(native).path for native in natives}
+    files = [entry.path for entry in project.workspace.files(tree)]
+    by = {cls: [path for path in files if project.classify(path) is cls] for cls in (TEST, SOURCE)}
+    faults: dict[TestFault, None] = {}
+    for language, paths in by_language(by[TEST]).items():
+        mine = {native: path for native, path in tests.items() if language_for(path) is language}
+        texts = texts_at(project, tree, paths) if mine else {}
+        for native, path in mine.items():
+            if (test := written_test(path, texts.get(path, ""), native)) is not None:
+                found = language.validation.mocked_subjects(TestText(path, test.name, texts), by[SOURCE])
+                faults |= dict.fromkeys(found or ())
+    return tuple(f"{fault.path}:{fault.line}: {fault.what}" for fault in faults)
+
+
 def judge_doubles(candidate: Candidate, claimed: Collection[str], calls: Iterable[DoubleCall]) -> Doubles:
     """`calls`: of the verdict's run of all tests, by the source that changed."""
     project, tree = candidate.project, candidate.tree
     asked = [call for call in calls if call.test in claimed and _is_of_tests(candidate, call)]
+    mocked = find_mocked(project, tree, claimed)
     if not asked:
-        return Doubles()
-    paths = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE]
+        return Doubles((), mocked)
+    paths = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is SOURCE]
     sources = texts_at(project, tree, [path for path in paths if is_traced(path)])
     found = [line for call in asked for line in _judge(call, sources)]
     return Doubles(
         tuple(dict.fromkeys(text for text, refuses in found if refuses)),
-        tuple(dict.fromkeys(text for text, refuses in found if not refuses)),
+        tuple(dict.fromkeys((*mocked, *(text for text, refuses in found if not refuses)))),
     )
 
 
 def _is_of_tests(candidate: Candidate, call: DoubleCall) -> bool:
-    return not call.path or candidate.project.classify(call.path) is PathClass.TEST
+    return not call.path or candidate.project.classify(call.path) is TEST
 
 
 def _judge(call: DoubleCall, sources: Mapping[str, str]) -> Iterator[tuple[str, bool]]:

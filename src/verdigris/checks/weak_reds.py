@@ -16,7 +16,7 @@ from verdigris.core.value import replace, value
 from verdigris.execution.rooms import frozen_layer
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.registry import is_traced, language_named, reader_of
-from verdigris.languages.tests import is_made_by, written_tests
+from verdigris.languages.tests import written_test
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def _words_of(native: str, texts: Mapping[str, str]) -> list[str]:
     """The names in the text of a test, in their order; those of its file where the test is not found."""
     path = split_id(native).path
     text = texts.get(path, "")
-    written = (one for one in written_tests(path, text, (native,)) if is_made_by(path, one.name, native))
-    own = next(written, None)
+    own = written_test(path, text, native)
     lines = text.splitlines() if own is None else text.splitlines()[own.first - 1 : own.last]
     return re.findall(r"[^\W\d]\w*", "\n".join(lines))
 

@@ -80,24 +80,34 @@ def claim_within(
             return decision
         noted |= dict.fromkeys(action.noted)
     reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
-    weak = _find_weak(project, state, tree, reds) if not implied else WeakReds()
-    oracle, shared = _freeze_oracle(project, state, tree, reds, tuple(noted))
+    doubts = Doubts() if implied else _question_reds(project, state, tree, reds)
+    oracle, shared = _freeze_oracle(project, state, tree, reds, (*noted, *doubts.mocked))
     of = {red.native_id: red.test_id for red in reds}
-    oracle = replace(oracle, weak={of[native]: debts for native, debts in weak.weak.items()})
+    oracle = replace(oracle, weak={of[native]: debts for native, debts in doubts.weak.weak.items()})
     paths = tuple(t.path for t in targets if t.path is not None)
     events = claim_events(state, test_ids, paths, oracle, implied=implied, by=project.context)
     project.record(*events, sync=True)
-    return Claimed(tuple(test_ids), paths, concerns=shared, weak=weak.lines())
+    concerns = (*shared, *doubts.mocked)
+    return Claimed(tuple(test_ids), paths, concerns=concerns, weak=doubts.weak.lines())
 
 
-def _find_weak(project: Project, state: WorktreeState, tree: str, reds: Sequence[Red]) -> WeakReds:
+@value
+class Doubts:
+    """What speaks against the reds of a claim, and refuses nothing."""
+
+    weak: WeakReds = field(default_factory=WeakReds)
+    mocked: tuple[str, ...] = ()
+
+
+def _question_reds(project: Project, state: WorktreeState, tree: str, reds: Sequence[Red]) -> Doubts:
     """The settlement asks of a claim that is implied, and the validator of a cycle has asked before."""
     new = [red for red in reds if red.test_id not in state.claims]
     if not new or state.open_cycle is not None or not project.settings.liveness:
-        return WeakReds()
+        return Doubts()
+    from verdigris.checks.doubles import find_mocked
     from verdigris.checks.weak_reds import find_weak_reds
 
-    return find_weak_reds(project, tree, new)
+    return Doubts(find_weak_reds(project, tree, new), find_mocked(project, tree, [r.native_id for r in new]))
 
 
 def _freeze_oracle(

@@ -9,7 +9,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import replace, value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.bindings import is_docstring, read_renaming, statements_of
 from verdigris.languages.grammar.conditions import (
@@ -39,7 +39,7 @@ from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.probes import ByteEdit, apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -101,6 +101,8 @@ class MutationForms:
     """Functions that look names up."""
     answers: tuple[str, ...] = ()
     """What a body that knows nothing returns; empty where the type of an answer has to be known."""
+    alike: Mapping[str, str] = field(default_factory=dict)
+    """Answers that equal another one: where source returns that, they are no other answer."""
     nothings: str = ""
     """A list of so many items that hold nothing."""
     visited: Visited = runnable
@@ -356,7 +358,7 @@ def empty_bodies(
                 asked = text_of_node(part(function, "name")) in named
             if asked:
                 answers = (*forms.answers, *(forms.nothings % length for length in lengths))
-                yield from _empty_body(path, after[path] or b"", function, answers)
+                yield from _empty_body(replace(forms, answers=answers), path, after[path] or b"", function)
 
 
 def _work_of(function: Node) -> list[Node]:
@@ -368,7 +370,7 @@ def _does_work(function: Node) -> bool:
     return len(work) > 1 or any(one.type not in _NO_WORK for one in work)
 
 
-def _empty_body(path: str, data: bytes, function: Node, answers: Sequence[str]) -> Iterator[Mutant]:
+def _empty_body(forms: MutationForms, path: str, data: bytes, function: Node) -> Iterator[Mutant]:
     body, named = part(function, "body"), text_of_node(part(function, "name"))
     work = _work_of(function) or statements_of(body)[-1:]
     if body is None or not work:
@@ -376,12 +378,12 @@ def _empty_body(path: str, data: bytes, function: Node, answers: Sequence[str]) 
     parameters = part(function, "parameters")
     taken = [last_name(one) for one in parts(parameters)[:2]]
     first = [name for name in taken if name not in {"", "self", "cls"}][:1]
+    own = on_one_line(work[0]).removeprefix("return ")
     subject = short(f"def {named}{on_one_line(parameters)}")
-    for answer in (*answers, *first):
-        statement = f"return {answer}"
-        if on_one_line(work[0]) == statement:
+    for answer in (*forms.answers, *first):
+        if own in {answer, forms.alike.get(answer)}:
             continue
-        edit = ByteEdit(work[0].start_byte, body.end_byte, statement)
+        edit = ByteEdit(work[0].start_byte, body.end_byte, f"return {answer}")
         what = f"`return {answer.removeprefix(IMPORTED)}` instead of the body of `{named}`"
         yield replace(_make_mutant(path, data, function, (edit,), what), subject=subject, kind="body")
 

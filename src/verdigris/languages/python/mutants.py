@@ -76,6 +76,7 @@ FORMS = MutationForms(
     telling=_TELLING,
     looks_up=_LOOKING_UP,
     answers=("None", "0", '""', "[]", "True", "False", "1", "{}", f"{IMPORTED}MagicMock()"),
+    alike={"0": "False", "False": "0", "1": "True", "True": "1"},
     nothings="[None] * %d",
     visited=visited,
 )
