@@ -255,7 +255,7 @@ def _with_debts(
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
         unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
         debts, reasons = replace(debts, new=(*debts.new, *debts.unrun, *unrun)), ()
-    noted = (*scrutiny.noted, *_describe_untried(debts.untried), *reasons)
+    noted = (*scrutiny.noted, *debts.noted, *_describe_untried(debts.untried), *reasons)
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
 
 

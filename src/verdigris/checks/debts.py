@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.checks.arrangements import describe_idle, make_arrangements
 from verdigris.checks.mutants import (
     Trial,
     Tried,
@@ -20,7 +21,7 @@ from verdigris.languages.registry import reader_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from verdigris.checks.observation import Candidate
     from verdigris.core.report import TestReport
@@ -43,6 +44,8 @@ class Debts:
     unrun: tuple[Debt, ...] = ()
     """New functions that no test runs, where no line is measured: they refuse, or a person owes them."""
     untried: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+    """Claimed tests that pass whatever they set up."""
 
 
 def question_debts(
@@ -61,7 +64,8 @@ def question_debts(
     mutants = [*decisions, *bodies.values()]
     held, gone = _find_mutants(candidate, open_debts, candidate.tree)
     trial = Trial(suite, max(LEAST_SECONDS, suite.duration_ms / 1000), claimed)
-    tried = try_mutants(candidate, [*mutants, *held.values()], trial)
+    arranged = make_arrangements(candidate, claimed)
+    tried = try_mutants(candidate, [*mutants, *held.values(), *arranged], trial)
     texts = texts_at(candidate.project, candidate.tree, {mutant.path for mutant in mutants})
     unnoticed = [mutant for mutant in mutants if mutant in tried.unnoticed]
     new = {debt.id: debt for m in unnoticed if not m.fails for debt in [debt_of(m, texts[m.path])]}
@@ -69,7 +73,8 @@ def question_debts(
         tuple(debt for name, debt in new.items() if name not in held),
         (*gone, *_paid(held, tried)),
         tuple(replace(debt_of(m, texts[m.path]), change="") for m in unnoticed if m.fails),
-        (*mutated.untried, *tried.untried),
+        (*mutated.untried, *_untried_code(tried, mutants)),
+        describe_idle(arranged, tried.unnoticed),
     )
 
 
@@ -81,6 +86,12 @@ def find_paid(candidate: Candidate, ran: TestReport, open_debts: Iterable[Debt])
         return gone
     tried = try_mutants(candidate, held.values(), replace(trial, first=tuple(trial.passing)))
     return (*gone, *_paid(held, tried))
+
+
+def _untried_code(tried: Tried, mutants: Iterable[Mutant]) -> Iterator[str]:
+    """What was not tried of source."""
+    places = set(map(describe_place, mutants))
+    return (text for text in tried.untried if text.partition(": ")[0] in places)
 
 
 def _is_decision(mutant: Mutant) -> bool:

@@ -170,7 +170,8 @@ class _SetTrial:
                 continue
             if self._seconds_left() <= 0:
                 return Tried((), (*untried, *(f"{describe_place(mutant)}: {_NO_TIME}" for mutant in left)))
-            asked = self._choose_tests(left, names, late=names is rest)
+            chosen = zip(left, self._choose_tests(left, names, late=names is rest), strict=True)
+            asked = [_only_own(mutant, names) if mutant.test else own for mutant, own in chosen]
             idle = [mutant for mutant, own in zip(left, asked, strict=True) if not own]
             busy = [(mutant, own) for mutant, own in zip(left, asked, strict=True) if own]
             survivors, unsure = self._try_set(busy) if busy else ([], [])
@@ -227,6 +228,10 @@ class _SetTrial:
 
     def _seconds_left(self) -> float:
         return self.ends - time.monotonic()
+
+
+def _only_own(mutant: Mutant, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name == mutant.test)
 
 
 def _tree_of(candidate: Candidate) -> ChangedTree:

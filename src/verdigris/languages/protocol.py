@@ -384,6 +384,13 @@ class Liveness(Part):
         """Equalities that compare plain data by content; honest code passes all of them at once."""
         return ()
 
+    def arrangements(self, texts: Mapping[str, bytes], native: str, lot: Chance) -> Iterator[Mutant]:
+        """Changes what a test sets up: a literal that it passes to the code, or a step that is left out.
+
+        Nothing for a test that expects no value of its own, such as one that an error is raised.
+        """
+        return iter(())
+
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         """Why a test has no probe."""
         return "no assertion that can be changed was found in it"
