@@ -8,6 +8,7 @@ from __future__ import annotations
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
+from verdigris.core.paths import FILE
 from verdigris.core.value import replace, value
 from verdigris.execution.room import Layer
 from verdigris.execution.test_run import run_request
@@ -35,7 +36,7 @@ class ChangedTree:
         base = self.room or Layer(self.tree, self.tree)
         workspace = self.project.workspace
         modes = {path: entry.mode for path, entry in workspace.entries(base.wanted, texts.keys()).items()}
-        contents = {path: (modes[path], data) for path, data in texts.items()}
+        contents = {path: (modes.get(path, FILE), data) for path, data in texts.items()}
         return replace(base, wanted=workspace.compose(base.wanted, contents), worktree=self.tree)
 
 

@@ -10,7 +10,7 @@ from verdigris.checks.debts import debt_of
 from verdigris.checks.missing_stubs import missing_stubs
 from verdigris.checks.mutants import expected_lengths
 from verdigris.core.debts import Debt, WeakReds
-from verdigris.core.paths import FILE, PathClass
+from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.execution.rooms import frozen_layer
@@ -43,13 +43,13 @@ def find_weak_reds(project: Project, tree: str, reds: Iterable[Red]) -> WeakReds
     if room is None or not project.settings.liveness:
         return WeakReds()
     weak: dict[str, tuple[Debt, ...]] = {}
-    untried: list[str] = []
+    untried = 0
     for stack, names in stacks.items():
         if language_named(stack.language).traces:
             found = _try_stack(ChangedTree(project, tree, room), stack, names)
             weak |= found.weak
             untried += found.untried
-    return WeakReds(weak, tuple(untried))
+    return WeakReds(weak, untried)
 
 
 def _try_stack(at: ChangedTree, stack: Stack, names: Sequence[str]) -> WeakReds:
@@ -76,8 +76,7 @@ def _try_stack(at: ChangedTree, stack: Stack, names: Sequence[str]) -> WeakReds:
         for name in red
     }
     late = len(called.bodies) - sum(end is not None and bool(end.outcomes or not end.why) for end in ends)
-    untried = (f"{late} bodies that know nothing were not tried in the time: the settlement tries them",)
-    return WeakReds({name: debts for name, debts in weak.items() if debts}, untried if late else ())
+    return WeakReds({name: debts for name, debts in weak.items() if debts}, late)
 
 
 @value
@@ -99,10 +98,7 @@ def _find_called(at: ChangedTree, names: Sequence[str]) -> _Called:
     stubs = {stub.path: stub.whole for path in tests for stub in missing_stubs(project, path)}
     texts |= stubs
     if stubs:
-        modes = {path: entry.mode for path, entry in project.workspace.entries(tree, stubs).items()}
-        contents = {path: (modes.get(path, FILE), _encode(text)) for path, text in stubs.items()}
-        room = None if at.room is None else replace(at.room, wanted=project.workspace.compose(tree, contents))
-        at = replace(at, room=room)
+        at = replace(at, room=at.layer_with({path: _encode(text) for path, text in stubs.items()}))
     order = list(words)
     bodies = [
         (order.index(name), body)

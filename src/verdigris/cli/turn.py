@@ -128,7 +128,7 @@ def claim_document(claimed: Claimed, phase: str, following: str) -> dict[str, An
     return {
         "claimed": claimed.test_ids[0],
         "tests": list(claimed.test_ids),
-        **pick(claimed, "targets", "new", "restored", "held_back", "concerns", "weak"),
+        **pick(claimed, "targets", "new", "restored", "held_back", "concerns", "weak", "untried"),
         "phase": phase,
         "next": following,
     }

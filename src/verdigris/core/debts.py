@@ -110,17 +110,15 @@ def list_debts(debts: Iterable[Debt]) -> tuple[str, ...]:
 class WeakReds:
     weak: Mapping[str, tuple[Debt, ...]] = field(default_factory=dict)
     """By native id: the bodies with which the red passes."""
-    untried: tuple[str, ...] = ()
+    untried: int = 0
+    """Bodies for which the time was too short; the settlement tries them."""
 
     def lines(self) -> tuple[str, ...]:
         """What a person reads: one line for each function that a red calls."""
-        return (
-            *(
-                _describe_weak(test, tuple(alike))
-                for test, debts in self.weak.items()
-                for _, alike in groupby(debts, key=lambda debt: (debt.path, debt.what))
-            ),
-            *self.untried,
+        return tuple(
+            _describe_weak(test, tuple(alike))
+            for test, debts in self.weak.items()
+            for _, alike in groupby(debts, key=lambda debt: (debt.path, debt.what))
         )
 
 

@@ -48,7 +48,9 @@ class Claimed:
     concerns: tuple[str, ...] = ()
     """Concerns about the claimed tests, for a person."""
     weak: tuple[str, ...] = ()
-    """Bodies that know nothing and with which a claimed red passes, and what was not asked."""
+    """Bodies that know nothing and with which a claimed red passes."""
+    untried: int = 0
+    """Such bodies for which the time was too short; the settlement tries them."""
 
 
 def claim_within(
@@ -87,8 +89,14 @@ def claim_within(
     paths = tuple(t.path for t in targets if t.path is not None)
     events = claim_events(state, test_ids, paths, oracle, implied=implied, by=project.context)
     project.record(*events, sync=True)
-    concerns = (*shared, *doubts.mocked)
-    return Claimed(tuple(test_ids), paths, concerns=concerns, weak=doubts.weak.lines())
+    weak = doubts.weak
+    return Claimed(
+        tuple(test_ids),
+        paths,
+        concerns=(*shared, *doubts.mocked),
+        weak=weak.lines(),
+        untried=weak.untried,
+    )
 
 
 @value
