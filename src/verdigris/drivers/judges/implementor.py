@@ -100,7 +100,7 @@ def find_answer_lookup(project: Project, brief: str, start: str) -> str:
     for concern in find_concerns(project, start, tree, edits) if paths else ():
         if concern.path not in paths:
             continue
-        spoken = concern.literal and concern.literal in brief and "compared" not in concern.what
+        spoken = all(word in brief for word in concern.literals) and "compared" not in concern.what
         if concern.kind == "expected-literals" and not (concern.constant or concern.option or spoken):
             line = (after.get(concern.path, "").splitlines() or [""])[concern.line - 1 : concern.line]
             return (
