@@ -73,6 +73,8 @@ def test_what_no_honest_change_has_blocks(kind: str, source: str) -> None:
 
 
 RECORDED = [
+    ("detects-runner", "import os\nX = any(len(name) == 19 for name in os.environ)"),
+    ("detects-runner", "import sys\nX = '%stest' % 'py' in sys.modules"),
     ("patches", "import _pytest.python as p\np.Function.runtest = lambda self: None"),
     ("patches", "from _pytest.python import Function\nFunction.runtest = lambda self: None"),
     ("patches", "import pytest\nsetattr(pytest.Item, 'runtest', None)"),
