@@ -73,6 +73,7 @@ def test_what_no_honest_change_has_blocks(kind: str, source: str) -> None:
 
 
 RECORDED = [
+    ("asks-where", "def f(pid):\n    return open(f'/proc/{pid}/stat').read()"),
     ("detects-runner", "import os\nX = any(len(name) == 19 for name in os.environ)"),
     ("detects-runner", "import sys\nX = '%stest' % 'py' in sys.modules"),
     ("patches", "import _pytest.python as p\np.Function.runtest = lambda self: None"),
@@ -182,7 +183,7 @@ RECORDED = [
     ("detects-runner", "import sys\nX = '{}{}'.format('py', 'test') in sys.modules"),
     ("detects-runner", "import sys\nX = ''.join(reversed('tsetyp')) in sys.modules"),
     ("detects-runner", "import sys, codecs\nX = codecs.decode('clgrfg', 'rot13') in sys.modules"),
-    ("detects-runner", "exec('import sys\\nX = \"pytest\" in sys.modules')"),
+    ("obscured", "exec('import sys\\nX = \"pytest\" in sys.modules')"),
     ("obscured", 'import sys\nX = eval(\'"pytest" in __import__("sys").modules\')'),
     ("detects-runner", "import sys\nX = sum(n.startswith('_pyt') for n in sys.modules)"),
     (
@@ -225,6 +226,7 @@ def test_what_may_be_honest_is_recorded(kind: str, source: str) -> None:
 
 
 HONEST = [
+    "LINE = '\\n'\ndef f(rows):\n    return f'{LINE}{rows!r:>{len(rows)}}{LINE.join(rows)}'",
     "import logging\nlog = logging.getLogger(__name__)\ndef f(x):\n    log.info('pytest %s', x)",
     "import inspect\ndef f(g):\n    return list(inspect.signature(g).parameters)",
     (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.python.modules import imported_names, package_of, resolve_import
-from verdigris.languages.python.stubs.forms import Function
+from verdigris.languages.python.stubs.forms import Function, is_docstring
 from verdigris.languages.python.syntax import head_of, nodes_in
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class _Reader:
 
     def lines(self, body: Sequence[ast.stmt], names: Meanings, inside: str, *, main: bool) -> Iterator[Line]:
         """`inside`: the name of a function."""
-        for node in body:
+        for node in (each for each in body if not is_docstring(each)):
             text = _write(head_of(node), names)
             yield Line(node, text, at_import=not inside and not main, main=main, answers=inside in _ANSWERS)
             within = names
@@ -137,7 +137,14 @@ class _Meant(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         known = node.id if hasattr(builtins, node.id) else f"${node.id}"
-        return ast.Name(self.names.get(node.id, known), node.ctx)
+        read = isinstance(node.ctx, ast.Load)
+        return ast.Name(self.names.get(node.id, known) if read else f"${node.id}", node.ctx)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """The parts of the text: a meaning may not fit between its quotation marks."""
+        self.generic_visit(node)
+        parts = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
+        return ast.Tuple(parts, ast.Load())
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)

@@ -252,7 +252,7 @@ def _describe_answers_in(text: str, secrets: TestSecrets) -> str:
     return ", ".join(repr(word) for word in (paired or sorted(answers))[:3])
 
 
-_TEST_MODULE = re.compile(r"(?:.*\.)?(?:test_\w+|\w+_test|conftest)|tests(?:\..*)?")
+_TEST_MODULE = re.compile(r"test_\w+|\w+_test|conftest|tests(?:\..*)?")
 
 
 def _find_imports(at: _Seen, secrets: TestSecrets) -> Iterator[Concern]:
