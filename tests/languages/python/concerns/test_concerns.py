@@ -73,6 +73,7 @@ def test_what_no_honest_change_has_blocks(kind: str, source: str) -> None:
 
 
 RECORDED = [
+    ("detects-runner", "import sys\nUS = any('digris' in name for name in sys.modules)"),
     ("asks-where", "def f(pid):\n    return open(f'/proc/{pid}/stat').read()"),
     ("detects-runner", "import os\nX = any(len(name) == 19 for name in os.environ)"),
     ("detects-runner", "import sys\nX = '%stest' % 'py' in sys.modules"),
