@@ -227,6 +227,8 @@ class TestReport:
     """Files of the worktree, outside environments, that any process in the run's room opened."""
     below: tuple[str, ...] = ()
     """Code files outside the project that it loaded: absolute paths."""
+    outside_reads: tuple[FileUse, ...] = ()
+    """In Python: what the project's code read outside worktree, interpreter and libraries, and where."""
     sandbox: Literal["overlay", "none"] = "none"
     """What confined the run."""
     wrote: tuple[str, ...] = ()
@@ -240,7 +242,7 @@ class TestReport:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
 
 
-_UNITED = ("loaded", "outside", "files", "opened", "below", "installed", "notes")
+_UNITED = ("loaded", "outside", "files", "opened", "below", "outside_reads", "installed", "notes")
 """Lists without repetitions."""
 _WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.FINISHED)
 

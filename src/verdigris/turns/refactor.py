@@ -16,7 +16,7 @@ from verdigris.checks.evidence import (
     suite_names,
     test_events,
 )
-from verdigris.checks.file_use import objections_of
+from verdigris.checks.file_use import data_outside, objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
@@ -258,7 +258,9 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_files(project, report),
-        undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
+        undermined=find_changes(
+            project, refactor.foundation, refactor.founded, report.below, data_outside(project, report)
+        ),
         noted=about_the_run(project, report),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import about_the_run
-from verdigris.checks.file_use import objections_of
+from verdigris.checks.file_use import data_outside, objections_of
 from verdigris.checks.foundation import judge_foundation
 from verdigris.checks.observation import TreeDifference, difference
 from verdigris.core.actions import Deny, Do
@@ -121,7 +121,7 @@ def _settle(
         tree = seen.workspace.snapshot()
     edits = difference(seen, turn.tree, tree)
     trial = try_candidate(seen, state, tree, edits, progress, owe=owe)
-    if below := judge_foundation(seen, turn, tree, trial.report.below):
+    if below := judge_foundation(seen, turn, tree, trial.report.below, data_outside(seen, trial.report)):
         return complete(project, _Judged(state, trial, below, edits).settlement())
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}

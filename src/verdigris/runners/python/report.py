@@ -94,6 +94,7 @@ class _PytestRun:
     outside: set[str] = field(default_factory=set)
     files: dict[FileUse, None] = field(default_factory=dict)
     below: dict[str, None] = field(default_factory=dict)
+    outside_reads: dict[FileUse, None] = field(default_factory=dict)
     installed: list[str] = field(default_factory=list)
     uses: _ReportedUses = field(default_factory=_ReportedUses)
 
@@ -145,6 +146,7 @@ def parse(answer: RunnerAnswer) -> TestReport:
         outside=tuple(sorted(run.outside)),
         files=tuple(run.files),
         below=tuple(run.below),
+        outside_reads=tuple(run.outside_reads),
         installed=tuple(run.installed),
         uses=run.uses.whole,
     )
@@ -162,6 +164,8 @@ def _take(run: _PytestRun, message: Mapping[str, Any]) -> None:
             run.others += message["ids"]
         case "file":
             run.files[FileUse(str(message["path"]), message["how"], str(message["by"]))] = None
+        case "outside":
+            run.outside_reads[FileUse(str(message["path"]), "read", str(message["by"]))] = None
         case "below":
             run.below |= dict.fromkeys(map(str, message["paths"]))
         case "installed":
