@@ -7,6 +7,11 @@ import sys
 import threading
 from typing import Any
 
+_ENOUGH = 1_000
+"""After so many lines of a function that brought nothing new, it is not watched any more in this test: a loop would
+become many times slower. Lines that count as idle are asked again by making them fail.
+"""
+
 
 class Tracer:
     """Records nothing: used where no file is to be traced, and as the base of those that record."""
@@ -71,12 +76,20 @@ class Monitor(Tracer):
 class TraceFunction(Tracer):
     """Records by `sys.settrace`, before Python 3.12."""
 
+    def __init__(self, root: str, paths: list[str]) -> None:
+        super().__init__(root, paths)
+        self._left: dict[int, set[int]] = {}
+        self._codes: list[Any] = []
+        self._known_lines: dict[int, int] = {}
+        """How many lines without news each function ran in this test."""
+
     def start(self) -> None:
         threading.settrace(self._call)
         sys.settrace(self._call)
 
     def renew(self) -> None:
         """Python drops a trace function that fails, and ours does where a test recurses too deeply."""
+        self._known_lines.clear()
         if sys.gettrace() is None:
             self.cut = True
             sys.settrace(self._call)
@@ -90,16 +103,33 @@ class TraceFunction(Tracer):
         return self.lines
 
     def _call(self, frame: Any, event: str, _argument: Any) -> Any:
-        name = self.name(frame.f_code.co_filename)
-        if name is None or event != "call":
+        code = frame.f_code
+        try:
+            left = self._left[id(code)]
+        except KeyError:
+            left = self._left[id(code)] = self._begin(code)
+        if not left or event != "call" or self._known_lines.get(id(code), 0) >= _ENOUGH:
             return None
-        seen = self.lines[name]
-        if seen.issuperset(_lines_of(frame.f_code)):
-            return None  # all its lines are known: this call costs nothing more
+        return self._watch(code, left)
+
+    def _begin(self, code: Any) -> set[int]:
+        """The lines of a function that were not seen yet; none for what is not to be traced."""
+        self._codes.append(code)  # an id is its own only as long as it lives
+        name = self.name(code.co_filename)
+        return set() if name is None else _lines_of(code) - self.lines[name]
+
+    def _watch(self, code: Any, left: set[int]) -> Any:
+        seen, counts, key = self.lines[self._known[code.co_filename] or ""], self._known_lines, id(code)
 
         def local(frame: Any, event: str, _argument: Any) -> Any:
             if event == "line":
-                seen.add(frame.f_lineno)
+                if frame.f_lineno in left:
+                    left.discard(frame.f_lineno)
+                    seen.add(frame.f_lineno)
+                else:
+                    counts[key] = counts.get(key, 0) + 1
+                    if counts[key] >= _ENOUGH:
+                        frame.f_trace_lines = False
             return local
 
         return local
