@@ -92,7 +92,9 @@ class History:
             self.check_out(f"{commit}^")
             self.tdd("init", "--yes")
             outcome = self.refactor(commit, tests, rest)
-        if outcome.result not in {_ACCEPTED, _LEFT_OUT, _UNASKED, "no red"} and not self.is_green(commit, tests):
+        if outcome.result not in {_ACCEPTED, _LEFT_OUT, _UNASKED, "no red"} and not self.is_green(
+            commit, tests
+        ):
             return Outcome(commit, _LEFT_OUT, outcome.way, f"its own suite fails here; {outcome.result}")
         return outcome
 

@@ -8,8 +8,8 @@ import threading
 from typing import Any
 
 _ENOUGH = 1_000
-"""After so many lines of a function that brought nothing new, it is not watched any more in this test: a loop would
-become many times slower. Lines that count as idle are asked again by making them fail.
+"""After so many lines of a function that brought nothing new, it is not watched any more in this test: a loop
+would become many times slower. Lines that count as idle are asked again by making them fail.
 """
 
 
@@ -22,12 +22,18 @@ class Tracer:
         self.lines: dict[str, set[int]] = {path: set() for path in paths}
         self.cut = False
         """Whether Python dropped the tracer in a test: lines that ran later in it are missing."""
+        self.heard: Any = None
+        """Called with the code of each call in a traced file, before Python 3.12."""
 
     def start(self) -> None:
         pass
 
     def renew(self) -> None:
         """Call it before each test."""
+
+    def is_listening(self) -> bool:
+        """Whether no other tool took our place."""
+        return True
 
     def stop(self) -> dict[str, set[int]]:
         return self.lines
@@ -78,7 +84,7 @@ class TraceFunction(Tracer):
 
     def __init__(self, root: str, paths: list[str]) -> None:
         super().__init__(root, paths)
-        self._left: dict[int, set[int]] = {}
+        self._left: dict[int, set[int] | None] = {}
         self._codes: list[Any] = []
         self._known_lines: dict[int, int] = {}
         """How many lines without news each function ran in this test."""
@@ -94,6 +100,9 @@ class TraceFunction(Tracer):
             self.cut = True
             sys.settrace(self._call)
 
+    def is_listening(self) -> bool:
+        return sys.gettrace() == self._call
+
     def stop(self) -> dict[str, set[int]]:
         """Returns the lines that ran; nothing if another tracer, such as a coverage tool, replaced ours."""
         if sys.gettrace() not in (None, self._call):
@@ -108,15 +117,19 @@ class TraceFunction(Tracer):
             left = self._left[id(code)]
         except KeyError:
             left = self._left[id(code)] = self._begin(code)
-        if not left or event != "call" or self._known_lines.get(id(code), 0) >= _ENOUGH:
+        if left is None or event != "call":
+            return None
+        if self.heard is not None:
+            self.heard(code)
+        if not left or self._known_lines.get(id(code), 0) >= _ENOUGH:
             return None
         return self._watch(code, left)
 
-    def _begin(self, code: Any) -> set[int]:
-        """The lines of a function that were not seen yet; none for what is not to be traced."""
+    def _begin(self, code: Any) -> set[int] | None:
+        """The lines of a function that were not seen yet; None for what is not to be traced."""
         self._codes.append(code)  # an id is its own only as long as it lives
         name = self.name(code.co_filename)
-        return set() if name is None else _lines_of(code) - self.lines[name]
+        return None if name is None else _lines_of(code) - self.lines[name]
 
     def _watch(self, code: Any, left: set[int]) -> Any:
         seen, counts, key = self.lines[self._known[code.co_filename] or ""], self._known_lines, id(code)
