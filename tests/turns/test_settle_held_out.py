@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELD = "import calc\n\n\ndef test_more():\n    assert calc.sub(9, 2) == 7\n"
-ASKED = f"{SUB_ID} passed 2 times where held-out tests fail, and they are not run for an agent again: "
+ASKED = f"{SUB_ID} passed 2 times where held-out tests fail; for an agent they run no more: "
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ def _guesses(project: Project, state: WorktreeState) -> Verdict | None:
     if not spent or project.actor.role != AGENT:
         return None
     words = shell_words("tdd", "revise", spent[0])
-    why = f"{spent[0]} passed {GUESSES} times where held-out tests fail, and they are not run for an agent again"
+    why = f"{spent[0]} passed {GUESSES} times where held-out tests fail; for an agent they run no more"
     ways = f"ask the person to run `tdd settle` in a shell of their own, or `{words} --why WHY`"
     return Verdict(Kind.BROKEN, (f"{why}: {ways}",))
 
