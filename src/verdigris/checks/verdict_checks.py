@@ -10,6 +10,7 @@ from verdigris.checks.coverage import watchable
 from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests, oppose
 from verdigris.checks.liveness.judgement import Liveness
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
+from verdigris.checks.process_state import judge_left
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import function_of, split_id
@@ -62,7 +63,7 @@ def scrutinise(
     tests = traced_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits)
     if not project.settings.liveness:
-        return VerdictChecks(blocking, noted)
+        return VerdictChecks(blocking, (*noted, *judge_left(candidate, (), suite, tests).noted))
     others = _find_affected_tests(candidate, claimed, tests, suite)
     request = LivenessRequest(
         {**tests, **(shared or {})},
@@ -73,8 +74,11 @@ def scrutinise(
         {claim.native_id: claim.place for claim in claims},
     )
     alive = _try_assertions(candidate, request)
+    left = judge_left(candidate, claimed, suite, tests)
     unreached = (f"not shown to be live: {what}" for what in alive.unreached)
-    return VerdictChecks((*blocking, *alive.hollow), (*noted, *unreached), alive.doubts)
+    return VerdictChecks(
+        (*blocking, *alive.hollow, *left.blocking), (*noted, *unreached, *left.noted), alive.doubts
+    )
 
 
 def _find_affected_tests(

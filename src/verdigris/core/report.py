@@ -150,6 +150,17 @@ class FileUse:
 
 
 @value
+class LeftSetting:
+    """What the process is set to, and a watched line of source left changed."""
+
+    name: str
+    before: str
+    after: str
+    at: str
+    """`path:line`."""
+
+
+@value
 class TestUse:
     """What one test ran."""
 
@@ -229,6 +240,8 @@ class TestReport:
     """Code files outside the project that it loaded: absolute paths."""
     outside_reads: tuple[FileUse, ...] = ()
     """In Python: what the project's code read outside worktree, interpreter and libraries, and where."""
+    left: tuple[LeftSetting, ...] = ()
+    """In Python: what watched lines left changed for the whole process."""
     sandbox: Literal["overlay", "none"] = "none"
     """What confined the run."""
     wrote: tuple[str, ...] = ()
@@ -242,7 +255,7 @@ class TestReport:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
 
 
-_UNITED = ("loaded", "outside", "files", "opened", "below", "outside_reads", "installed", "notes")
+_UNITED = ("loaded", "outside", "files", "opened", "below", "outside_reads", "left", "installed", "notes")
 """Lists without repetitions."""
 _WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.FINISHED)
 

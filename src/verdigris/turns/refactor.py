@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
-from verdigris.checks.coverage import added_lines, lines_run_apart, run_suite_traced
+from verdigris.checks.coverage import added_lines, lines_run_apart, new_lines, run_suite_traced
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_files,
@@ -230,7 +230,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
     announce(progress, "the suite")
     request = TestRequest(
         trace=traced,
-        uses=bool(traced),
+        watch=new_lines(project, refactor.tree, tree, edits),
         timeout=time_limit(project, state),
         sources=source_roots(project, tree),
     )

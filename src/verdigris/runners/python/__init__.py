@@ -80,6 +80,8 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
         settings["limit"] = request.limit
     if request.uses or request.trace:
         settings["uses"] = [] if request.uses else list(request.trace)
+    if request.watch:
+        settings["watch"] = {path: sorted(lines) for path, lines in request.watch.items()}
     if request.learn:
         settings["learn"] = True
     if request.withheld and request.private is not None:

@@ -66,6 +66,8 @@ def main() -> None:
     uses.report(channel.send)
     for path, lines in tracer.stop().items():
         channel.send("lines", path=path, lines=sorted(lines), cut=tracer.cut)
+    for left in tracer.watch.report() if tracer.watch is not None else ():
+        channel.send("left", **left)
     if "sources" in channel.settings:
         channel.send("loaded", **files.module_files(channel.settings))
     opened.report_loaded()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .settings_watch import SettingsWatch  # noqa: TID252 - the package has another name when injected
 
 _ENOUGH = 1_000
 """After so many lines of a function that brought nothing new, it is not watched any more in this test: a loop
@@ -24,6 +27,7 @@ class Tracer:
         """Whether Python dropped the tracer in a test: lines that ran later in it are missing."""
         self.heard: Any = None
         """Called with the code of each call in a traced file, before Python 3.12."""
+        self.watch: SettingsWatch | None = None
 
     def start(self) -> None:
         pass
@@ -61,15 +65,24 @@ class Monitor(Tracer):
 
         def begin(code: Any, _offset: int) -> Any:
             if self.name(code.co_filename) is not None:
-                monitoring.set_local_events(self._tool, code, events.LINE)
+                ends = events.PY_RETURN | events.PY_YIELD if self.watch is not None else 0
+                monitoring.set_local_events(self._tool, code, events.LINE | ends)
             return monitoring.DISABLE
 
         def line(code: Any, number: int) -> Any:
             name = self.name(code.co_filename)
             if name is not None:
                 self.lines[name].add(number)
+                if self.watch is not None and self.watch.begin_line(sys._getframe(1), name):  # noqa: SLF001
+                    return None
             return monitoring.DISABLE
 
+        def end(_code: Any, _offset: int, _value: Any) -> None:
+            if self.watch is not None:
+                self.watch.end_call(sys._getframe(1))  # noqa: SLF001 - the frame that returns
+
+        monitoring.register_callback(self._tool, events.PY_RETURN, end)
+        monitoring.register_callback(self._tool, events.PY_YIELD, end)
         monitoring.register_callback(self._tool, events.PY_START, begin)
         monitoring.register_callback(self._tool, events.LINE, line)
         monitoring.set_events(self._tool, events.PY_START)
@@ -134,8 +147,14 @@ class TraceFunction(Tracer):
     def _watch(self, code: Any, left: set[int]) -> Any:
         seen, counts, key = self.lines[self._known[code.co_filename] or ""], self._known_lines, id(code)
 
+        watch, name = self.watch, self._known[code.co_filename] or ""
+
         def local(frame: Any, event: str, _argument: Any) -> Any:
+            if watch is not None and event == "return":
+                watch.end_call(frame)
             if event == "line":
+                if watch is not None:
+                    watch.begin_line(frame, name)
                 if frame.f_lineno in left:
                     left.discard(frame.f_lineno)
                     seen.add(frame.f_lineno)
@@ -166,5 +185,9 @@ def start(settings: dict[str, Any]) -> Tracer:
     paths = settings.get("trace") or []
     kind = Monitor if hasattr(sys, "monitoring") else TraceFunction
     TRACER = kind(settings["worktree"], paths) if paths else Tracer("", [])
+    if settings.get("watch"):
+        from .settings_watch import SettingsWatch  # noqa: TID252 - the package has another name when injected
+
+        TRACER.watch = SettingsWatch(settings["watch"])
     TRACER.start()
     return TRACER
