@@ -47,7 +47,10 @@ def _changed_places(uses: RunUses, path: str, before: str | None, after: str) ->
 
 
 def _changed_functions(path: str, before: str | None, after: str) -> frozenset[str] | None:
-    """By qualified name; None where more changed than functions, and names that nothing said before."""
+    """The functions that changed, by qualified name.
+
+    None where more changed: what runs at import, or the meaning of a name that the old text says.
+    """
     tracing = reader_of(path).tracing()
     if tracing is None or before is None:
         return None
