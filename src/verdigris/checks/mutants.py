@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from verdigris.checks.affected import may_run, places_of
 from verdigris.checks.changed_runs import ChangedTree, ForkedRuns, run_forked
 from verdigris.checks.liveness.judgement import SPENT
 from verdigris.core.languages import is_loaded_singly
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate
-    from verdigris.core.report import RunUses, VariantOutcome
+    from verdigris.core.report import VariantOutcome
     from verdigris.core.settings import Stack
 
 MOST = 12
@@ -192,8 +193,10 @@ class _SetTrial:
         uses = self.uses
         if uses is None or uses.problem:
             return [names] * len(mutants)
-        places = {mutant: frozenset(_places_of(uses, mutant)) for mutant in mutants}
-        return [tuple(name for name in names if _may_run(uses, name, places[m])) for m in mutants]
+        places = {
+            m: places_of(uses, m.path, m.data.decode("utf-8", "surrogateescape"), m.line) for m in mutants
+        }
+        return [tuple(name for name in names if may_run(uses, name, places[m])) for m in mutants]
 
     def _try_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> tuple[list[Mutant], list[str]]:
         """The mutants that none of their tests notices, and what could not be tried."""
@@ -236,28 +239,6 @@ def _only_own(mutant: Mutant, names: Sequence[str]) -> tuple[str, ...]:
 
 def _tree_of(candidate: Candidate) -> ChangedTree:
     return ChangedTree(candidate.project, candidate.tree, candidate.room)
-
-
-def _places_of(uses: RunUses, mutant: Mutant) -> Iterable[int]:
-    """Numbers of the functions in which a mutant stands; where that is unclear, of all in its file."""
-    here = {line: number for number, (at, line) in enumerate(uses.places) if at == mutant.path}
-    tracing = reader_of(mutant.path).tracing()
-    named = (
-        None
-        if tracing is None
-        else tracing.name_lines(mutant.data.decode("utf-8", "surrogateescape"), {*here, mutant.line})
-    )
-    if named is None or not named[mutant.line]:
-        return here.values()
-    return [number for line, number in here.items() if named[line] == named[mutant.line]]
-
-
-def _may_run(uses: RunUses, test: str, wanted: frozenset[int]) -> bool:
-    used = uses.tests.get(test)
-    if used is None or used.unsure:
-        return True
-    shared = [uses.common[key] for key in ("", split_id(test).path) if key in uses.common]
-    return any(not wanted.isdisjoint(uses.sets[at]) for at in (used.functions, *shared))
 
 
 def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, ends: float) -> Tried:

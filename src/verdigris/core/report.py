@@ -170,6 +170,17 @@ class FileUse:
 
 
 @value
+class LeftSetting:
+    """What the process is set to, and a watched line of source left changed."""
+
+    name: str
+    before: str
+    after: str
+    at: str
+    """`path:line`."""
+
+
+@value
 class TestUse:
     """What one test ran."""
 
@@ -249,6 +260,10 @@ class TestReport:
     """Files of the worktree, outside environments, that any process in the run's room opened."""
     below: tuple[str, ...] = ()
     """Code files outside the project that it loaded: absolute paths."""
+    outside_reads: tuple[FileUse, ...] = ()
+    """In Python: what the project's code read outside worktree, interpreter and libraries, and where."""
+    left: tuple[LeftSetting, ...] = ()
+    """In Python: what watched lines left changed for the whole process."""
     sandbox: Literal["overlay", "none"] = "none"
     """What confined the run."""
     wrote: tuple[str, ...] = ()
@@ -262,7 +277,20 @@ class TestReport:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
 
 
-_UNITED = ("doubles", "loaded", "outside", "files", "opened", "below", "installed", "notes")
+_UNITED = (
+    *(
+        "doubles",
+        "loaded",
+        "outside",
+        "files",
+        "opened",
+        "below",
+        "outside_reads",
+        "left",
+        "installed",
+        "notes",
+    ),
+)
 """Lists without repetitions."""
 _WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.FINISHED)
 

@@ -181,7 +181,7 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
         case e.Paid():
             return replace(w, owed=without_keys(w.owed, set(event.debts)))
         case e.Revised():
-            return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
+            return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))), overfits={})
         case e.HeldOut():
             return replace(w, held_out={**w.held_out, **event.files})
         case e.Released():
@@ -239,6 +239,8 @@ def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
 
 def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
     strikes = {**w.strikes, **{i: w.strikes.get(i, 0) + 1 for i in event.struck}}
+    if event.verdict == Kind.OVERFIT:
+        w = replace(w, overfits={**w.overfits, **{i: w.overfits.get(i, 0) + 1 for i in event.struck}})
     if w.turn is None or event.verdict == Kind.TAMPERED:
         return replace(w, strikes=strikes)  # nothing was judged
     refused = None if event.verdict == Kind.ACCEPTED else take_fields(Refusal, event)
@@ -256,6 +258,7 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
         claims=without_keys(w.claims, gone),
         reds=without_keys(w.reds, gone),
         strikes=without_keys(w.strikes, gone),
+        overfits=without_keys(w.overfits, gone),
     )
     if w.claims:
         return replace(w, turn=None if w.turn is None else replace(w.turn, tree=event.after))

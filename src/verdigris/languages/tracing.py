@@ -36,6 +36,10 @@ class Tracing(Protocol):
         """The text with a statement before this line that fails; None if none can stand there."""
         ...
 
+    def without_statement(self, text: str, line: int) -> str | None:
+        """The text without the statement that begins on this line; None if it cannot be taken out."""
+        ...
+
     def function_lines(self, text: str) -> frozenset[int]:
         """Lines in the bodies of functions: all others run when the file is loaded."""
         ...

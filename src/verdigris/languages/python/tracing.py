@@ -45,6 +45,7 @@ class PythonTracing:
     added_lines = _forward(lambda: syntax.added_lines)
     idle_lines = _forward(lambda: find_idle_lines)
     failing_at = _forward(lambda: failing_at)
+    without_statement = _forward(lambda: without_statement)
     function_lines = _forward(lambda: function_lines)
     origin_of = _forward(lambda: origin_of)
     assertion_lines = _forward(lambda: vacuity.assertion_lines)
@@ -63,6 +64,20 @@ def failing_at(text: str, line: int) -> str | None:
     lines.insert(line - 1, f"{indent}raise RuntimeError('made to fail')\n")
     failing = "".join(lines)
     return failing if syntax.parse_or_none(failing) is not None else None
+
+
+def without_statement(text: str, line: int) -> str | None:
+    tree = syntax.parse_or_none(text)
+    nodes = () if tree is None else ast.walk(tree)
+    found = [n for n in nodes if isinstance(n, ast.stmt) and n.lineno <= line <= (n.end_lineno or 0)]
+    if not found:
+        return None
+    node = max(found, key=lambda one: one.lineno)
+    lines = text.splitlines(keepends=True)
+    indent = " " * node.col_offset
+    changed = [*lines[: node.lineno - 1], f"{indent}pass\n", *lines[node.end_lineno :]]
+    left = "".join(changed)
+    return left if syntax.parse_or_none(left) is not None else None
 
 
 def function_lines(text: str) -> frozenset[int]:

@@ -11,6 +11,7 @@ from verdigris.core.report import (
     DoubleCall,
     Failure,
     FileUse,
+    LeftSetting,
     Place,
     Property,
     RunEnd,
@@ -96,6 +97,8 @@ class _PytestRun:
     outside: set[str] = field(default_factory=set)
     files: dict[FileUse, None] = field(default_factory=dict)
     below: dict[str, None] = field(default_factory=dict)
+    outside_reads: dict[FileUse, None] = field(default_factory=dict)
+    left: list[LeftSetting] = field(default_factory=list)
     installed: list[str] = field(default_factory=list)
     uses: _ReportedUses = field(default_factory=_ReportedUses)
 
@@ -148,6 +151,8 @@ def parse(answer: RunnerAnswer) -> TestReport:
         outside=tuple(sorted(run.outside)),
         files=tuple(run.files),
         below=tuple(run.below),
+        outside_reads=tuple(run.outside_reads),
+        left=tuple(run.left),
         installed=tuple(run.installed),
         uses=run.uses.whole,
     )
@@ -165,6 +170,11 @@ def _take(run: _PytestRun, message: Mapping[str, Any]) -> None:
             run.others += message["ids"]
         case "file":
             run.files[FileUse(str(message["path"]), message["how"], str(message["by"]))] = None
+        case "outside":
+            run.outside_reads[FileUse(str(message["path"]), "read", str(message["by"]))] = None
+        case "left":
+            fields = (str(message[name]) for name in ("name", "before", "after", "at"))
+            run.left.append(LeftSetting(*fields))
         case "below":
             run.below |= dict.fromkeys(map(str, message["paths"]))
         case "installed":

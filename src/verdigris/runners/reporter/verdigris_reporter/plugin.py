@@ -160,6 +160,8 @@ class Reporter:
             uses.RECORDER.begin_test(self._id(item.nodeid), function, example=example)
             yield
             uses.RECORDER.end_test()
+            if tracing.TRACER.watch is not None:
+                tracing.TRACER.watch.end_test()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, None]:
