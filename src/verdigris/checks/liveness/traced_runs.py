@@ -16,9 +16,15 @@ from verdigris.checks.liveness.judgement import (
     judge_runs,
     reached_assertions,
 )
+from verdigris.checks.surroundings import (
+    OtherSurroundings,
+    describe_dependences,
+    find_dependences,
+    find_failures,
+)
 from verdigris.core.report import Status, TestReport, suite_of
 from verdigris.core.test_ids import function_of, split_id
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.test_run import run_request
 from verdigris.languages.probes import plan_content_run, plan_runs
 from verdigris.languages.registry import language_named
@@ -26,11 +32,12 @@ from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from random import Random
 
     from verdigris.core.settings import Stack
+    from verdigris.core.surroundings import Part
     from verdigris.execution.room import Layer
     from verdigris.languages.probes import Probe, RunSet, Variant
     from verdigris.storage.project import Project
@@ -65,6 +72,8 @@ class LivenessRequest:
     """Where they failed then, as `path:line`."""
     withheld: tuple[str, ...] = ()
     """Files that code of the project is not to read."""
+    changed: tuple[str, ...] = ()
+    """Paths of the source that the turn changed."""
 
 
 @dataclass(slots=True)
@@ -95,6 +104,11 @@ class LiveRuns:
         self.stack = stack
         self.asked = asked
         self.room = room
+        self.usual = room
+        self.others = None
+        if room is not None and not asked.withheld:
+            self.others = OtherSurroundings(project, room, asked.changed, traced=True)
+            self.room = self.others.layer(self.others.parts)
         self.start = start
         tree = "" if room is None else room.wanted
         self.random = random or lot_of(project, tree, *asked.claimed)
@@ -114,10 +128,36 @@ class LiveRuns:
         if len(runs.members) > 1:
             asked = (*self.asked.claimed, *self._passing(others))
             report = self._call(runs, (*claimed, *others))
-            self._judge(judge_runs(runs, report.variants, asked), runs, claimed, others)
+            judged = judge_runs(runs, report.variants, asked)
+            unlike = [i for i in judged.unlike if function_of(i) not in judged.away]
+            if unlike and self.others is not None:
+                self._name_dependences(self.others, unlike, claimed)
+                self.room, self.others = self.usual, None
+                report = self._call(runs, (*claimed, *others)) if not self._found.hollow else report
+                judged = judge_runs(runs, report.variants, asked)
+            if not self._found.hollow:
+                self._judge(judged, runs, claimed, others)
             if not self._found.hollow:
                 self._compare_content(claimed)
         return self._found.as_liveness()
+
+    def _name_dependences(
+        self, others: OtherSurroundings, unlike: Sequence[str], claimed: tuple[str, ...]
+    ) -> None:
+        """What depended on it before the turn, too, is only noted."""
+
+        def run(parts: Collection[Part], on: Layer | None = None) -> TestReport:
+            request = TestRequest(tuple(unlike), sources=())
+            return run_request(self.project, self.stack, request, layer=others.layer(parts, on))
+
+        found = find_dependences(unlike, others.parts, run)
+        old = list[str]()
+        if any(function_of(test) not in claimed for test in found):
+            with self.start() as layer:
+                old += find_failures(run(others.parts, layer), unlike) if layer is not None else ()
+        named = describe_dependences(found, [test for test in old if function_of(test) not in claimed])
+        self._found.hollow += named.hollow
+        self._found.noted += named.noted
 
     def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
         """What must pass again: all of a test, or the rows that pass in the suite, if others do not."""
@@ -175,7 +215,8 @@ class LiveRuns:
         if not hollow:
             return
         with self.start() as layer:
-            report = self._call(runs, tuple(hollow), layer=layer) if layer is not None else None
+            laid = layer and self.room and replace(layer, around=self.room.around)
+            report = self._call(runs, tuple(hollow), layer=laid) if laid is not None else None
         before = judge_runs(runs, report.variants, ()) if report is not None else LivenessFindings()
         for name, texts in hollow.items():
             (self._found.noted if name in before.hollow else self._found.hollow).extend(texts)
