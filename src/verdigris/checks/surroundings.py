@@ -40,6 +40,7 @@ _ZONES = (("Pacific/Kiritimati", "<+14>-14", 14), ("Pacific/Pago_Pago", "<-11>11
 """Together they have another day than any zone at any time."""
 _LOCALES = ("C.UTF-8", "en_GB.UTF-8", "en_US.UTF-8", "de_DE.UTF-8", "fr_FR.UTF-8")
 _INSTALLED = "/usr/lib/locale"
+_HOMES = "/home"
 _TRACED: frozenset[Part] = frozenset({"hash-seed", "files"})
 """Parts that matter to an interpreter: compilers have caches and modules in many places."""
 _UNLOADED = frozenset({"ImportError", "ModuleNotFoundError"})
@@ -60,7 +61,7 @@ class OtherSurroundings:
         varied = [part for part in PARTS if part not in project.settings.room_same]
         self.parts = tuple(part for part in varied if traced or part not in _TRACED)
         lot = lot_of(project, room.wanted, "surroundings")
-        self.drawn = draw_surroundings(lot, _find_caller(os.environ), self.parts)
+        self.drawn = draw_surroundings(lot, _find_caller(os.environ, away=traced), self.parts)
 
     def layer(self, parts: Collection[Part], on: Layer | None = None) -> Layer:
         """The room, or another layer, with these parts of its surroundings replaced."""
@@ -162,7 +163,8 @@ def find_failures(report: TestReport, asked: Sequence[str]) -> dict[str, Failure
     return found
 
 
-def _find_caller(environ: Mapping[str, str]) -> Caller:
+def _find_caller(environ: Mapping[str, str], *, away: bool) -> Caller:
+    """`away`: whether a home can be where users have theirs; what these have there is hidden then."""
     now = time.time()
     zones = {
         name if Path(_ZONEINFO, name).exists() else rule: time.gmtime(now + hours * 3600).tm_mday
@@ -170,6 +172,8 @@ def _find_caller(environ: Mapping[str, str]) -> Caller:
     }
     installed = {name.lower().replace("-", "") for name in names_in(_INSTALLED)}
     locales = [name for name in _LOCALES if name.lower().replace("-", "") in installed]
-    homes = "/home" if "/home" in find_places_of_users(environ.get("HOME", "")) else "/tmp"  # noqa: S108 - a room's own
+    homes = "/tmp"  # noqa: S108 - a room's own
+    if away and _HOMES in find_places_of_users(environ.get("HOME", "")):
+        homes = _HOMES
     names = [name for name in NAMES if not os.path.lexists(f"{homes}/{name}")]
     return Caller(environ, time.localtime(now).tm_mday, zones, locales, names or NAMES[:1], homes)

@@ -146,3 +146,14 @@ def test_nor_does_a_refactor(world: World) -> None:
     done = refactor.end(world.project)
     assert isinstance(done, Settlement)
     assert done.verdict.kind is Kind.HOLLOW, done.verdict
+
+
+def test_what_a_variable_of_the_caller_answers_is_hollow_by_its_name(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ANSWER", "IV")
+    verdict = settle(world, 'exports.f = () => process.env.LC_ANSWER ?? "";\n')
+    assert verdict.kind is Kind.HOLLOW
+    [reason] = verdict.reasons
+    assert reason.startswith(f"{ID} passes only with this locale")
+    assert "room: {same: [locale]}" in reason
