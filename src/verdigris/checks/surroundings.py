@@ -54,13 +54,18 @@ _UNRAISED = ("DID NOT RAISE", "not raised")
 class OtherSurroundings:
     """Other surroundings for the runs of a set, drawn by lot: the same tree gets the same again."""
 
-    def __init__(self, project: Project, room: Layer, changed: Iterable[str], *, traced: bool) -> None:
-        """`changed`: paths of the source that the turn changed. `traced`: an interpreter runs it."""
+    def __init__(
+        self, project: Project, room: Layer, changed: Iterable[str], *, traced: bool, draw: str = ""
+    ) -> None:
+        """`changed`: paths of the source that the turn changed. `traced`: an interpreter runs it.
+
+        `draw`: another name has another result.
+        """
         self.project, self.room = project, room
         self.sources = [path for path in changed if reader_of(path).source.reads(path)] if traced else []
         varied = [part for part in PARTS if part not in project.settings.room_same]
         self.parts = tuple(part for part in varied if traced or part not in _TRACED)
-        lot = lot_of(project, room.wanted, "surroundings")
+        lot = lot_of(project, room.wanted, "surroundings", draw)
         self.drawn = draw_surroundings(lot, _find_caller(os.environ, away=traced), self.parts)
 
     def layer(self, parts: Collection[Part], on: Layer | None = None) -> Layer:

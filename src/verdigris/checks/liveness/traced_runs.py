@@ -22,6 +22,7 @@ from verdigris.checks.surroundings import (
     find_dependences,
     find_failures,
 )
+from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.report import Status, TestReport, suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import replace, value
@@ -127,9 +128,9 @@ class LiveRuns:
                 self._found.noted.append(f"{name}: {why}")
         if len(runs.members) > 1:
             asked = (*self.asked.claimed, *self._passing(others))
-            report = self._call(runs, (*claimed, *others))
+            report = self._call_elsewhere(runs, (*claimed, *others))
             judged = judge_runs(runs, report.variants, asked)
-            unlike = [i for i in judged.unlike if function_of(i) not in judged.away]
+            unlike = [i for i in judged.unlike if judged.away.get(function_of(i)) != SPENT]
             if unlike and self.others is not None:
                 self._name_dependences(self.others, unlike, claimed)
                 self.room, self.others = self.usual, None
@@ -140,6 +141,26 @@ class LiveRuns:
             if not self._found.hollow:
                 self._compare_content(claimed)
         return self._found.as_liveness()
+
+    def _call_elsewhere(self, runs: RunSet, names: Sequence[str]) -> TestReport:
+        """Makes the runs in other surroundings, if the tools are found there."""
+        try:
+            return self._call(runs, names)
+        except (HarnessError, ToolMissing) as error:
+            if self.others is None:
+                raise
+            self._found.noted.append(f"its surroundings were not varied: {error.message}")
+            self.room, self.others = self.usual, None
+            return self._call(runs, names)
+
+    def _draw_again(self) -> Layer | None:
+        """Other surroundings once more: what has its order by chance seldom has it under two hash seeds."""
+        if self.others is None or self.usual is None:
+            return self.room
+        self.others = OtherSurroundings(
+            self.project, self.usual, self.asked.changed, traced=True, draw="again"
+        )
+        return self.others.layer(self.others.parts)
 
     def _name_dependences(
         self, others: OtherSurroundings, unlike: Sequence[str], claimed: tuple[str, ...]
@@ -193,7 +214,12 @@ class LiveRuns:
         probes = self.language.liveness.contents(self.texts, claimed)
         if probes:
             runs = plan_content_run(probes, self.texts, self.random)
-            report = self._call(runs, claimed)
+            report = self._call(runs, claimed, layer=self._draw_again())
+            unlike = judge_runs(runs, report.variants, self.asked.claimed).unlike
+            if unlike and self.others is not None:
+                self._name_dependences(self.others, unlike, claimed)
+                self.others = None
+                report = self._call(runs, claimed, layer=self.usual)
             self._found.hollow += find_other_content(runs, report.variants)
 
     def _find_noticed(
