@@ -25,6 +25,7 @@ _PROGRAMS = frozenset({"bin", "sbin", "shims"})
 _NO_PLACES = frozenset({"HOME", "PATH", "TMPDIR", "SHELL"})
 """Variables that do not say where a tool has its files, or are read otherwise."""
 _LINKS = 40
+_OF_EVERY_HOME = (".cache", ".config", "Documents")
 
 
 def find_places_of_users(home: str) -> tuple[str, ...]:
@@ -35,6 +36,15 @@ def find_places_of_users(home: str) -> tuple[str, ...]:
     if own.count("/") > 2 and not any(is_inside(own, place) for place in (*places, *TEMPORARY)):  # noqa: PLR2004 - `/usr/lib` is no home
         places.append(own)
     return tuple(places)
+
+
+def settle_in(home: str) -> None:
+    """Makes what every home has, so that an empty one is no mark of a run."""
+    for name in _OF_EVERY_HOME:
+        os.mkdir(f"{home}/{name}")
+    for name in (".bashrc", ".profile", ".bash_history"):
+        with open(f"{home}/{name}", "wb"):
+            pass
 
 
 def find_needed(argv: Sequence[str], hidden: Iterable[str] = ()) -> Iterator[str]:

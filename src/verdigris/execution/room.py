@@ -12,7 +12,7 @@ from verdigris.core.confinement.needs import surroundings
 from verdigris.core.paths import Entry, PathClass, above
 from verdigris.core.surroundings import Surroundings
 from verdigris.core.value import replace, value
-from verdigris.execution.places import find_needed, find_needed_by_tools, find_places_of_users
+from verdigris.execution.places import find_needed, find_needed_by_tools, find_places_of_users, settle_in
 from verdigris.sandbox.child import preexec
 from verdigris.sandbox.confinement import Confinement
 from verdigris.sandbox.entry import temporary
@@ -269,6 +269,8 @@ class Room:
         self.confine: Callable[[], object] | None = None
         self.folders = terms.folders(lasting=lasting)
         try:
+            if around.home:
+                settle_in(f"{self.folders.kept}/home")
             if terms.way is not None:
                 self._make_confinement(terms.way, argv, furnish, equip)
         except BaseException:
