@@ -327,6 +327,14 @@ class SourceReader(Part):
         """Whether `concerns` and `mutants` can read the file."""
         return self.language.tests.has_grammar(path)
 
+    def lay_out_anew(self, data: bytes) -> bytes | None:
+        """The same code with other lines and without comments; None if that cannot be written."""
+        return None
+
+    def without_asserts(self, data: bytes) -> bytes | None:
+        """The code as an optimising interpreter runs it; None where there is no such thing."""
+        return None
+
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         """Makes small changes in the lines that a refactor changed."""
         return findings.Mutated()

@@ -161,3 +161,14 @@ def test_a_slow_test_is_asked_too(world: World) -> None:
     verdict = world.settle().verdict
     assert verdict.kind is Kind.HOLLOW
     assert any("test/f.test.js" in reason for reason in verdict.reasons)
+
+
+def test_what_a_variable_of_the_caller_answers_is_hollow_by_its_name(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ANSWER", "IV")
+    verdict = settle(world, 'exports.f = () => process.env.LC_ANSWER ?? "";\n')
+    assert verdict.kind is Kind.HOLLOW
+    [reason] = verdict.reasons
+    assert reason.startswith(f"{ID} passes only with this locale")
+    assert "room: {same: [locale]}" in reason

@@ -21,6 +21,13 @@ from verdigris.checks.liveness.grammar_judgement import (
     was_not_built,
 )
 from verdigris.checks.liveness.judgement import Liveness
+from verdigris.checks.surroundings import (
+    Dependences,
+    OtherSurroundings,
+    describe_dependences,
+    find_dependences,
+    find_failures,
+)
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
 from verdigris.core.report import Status, TestReport
@@ -33,10 +40,11 @@ from verdigris.runners.protocol import TestRequest
 from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from random import Random
 
     from verdigris.core.settings import Stack
+    from verdigris.core.surroundings import Part
     from verdigris.execution.room import Layer
     from verdigris.languages.probes import Probe, Try
     from verdigris.storage.project import Project
@@ -156,7 +164,9 @@ class _SetRuns:
         self.modes = {
             entry.path: entry.mode for entry in project.workspace.files(self.tree) if entry.path in texts
         }
-        self.room = room
+        self.others = None if self.held else OtherSurroundings(project, room, (), traced=False)
+        self.usual = room
+        self.room = room if self.others is None else self.others.layer(self.others.parts)
         self.names = sorted({language_named(stack.language).liveness.run_target(path) for path in texts})
         self.limit = time_limit(project, project.state())
         self.margin = dice.randrange(12, 40)
@@ -184,6 +194,15 @@ class _SetRuns:
                 other = changed_texts(self.texts, plain)
                 longer = {path: max(size[path], len(other[path])) for path in size}
                 done[-1] = Member(plain, self.run(other, longer))
+        passed = {result.native_id for result in true[0].results if result.status is Status.PASS}
+        unlike = [native for native in (*asked.claimed, *asked.others) if native not in passed]
+        if unlike and self.others is not None:
+            named = self._name_dependences(self.others, unlike, asked)
+            self.room, self.others = self.usual, None
+            live = Liveness((), ()) if named.hollow else self.judge(asked, known, members)
+            return replace(
+                live, hollow=(*named.hollow, *live.hollow), unreached=(*named.noted, *live.unreached)
+            )
         old = self._find_old_passes(asked, done, size)
         news = TriedTests(asked.claimed, tuple(one for one in asked.others if one not in old))
         judged = judge_set(news, known, true[0], done, len(members))
@@ -191,6 +210,22 @@ class _SetRuns:
             f"{native}: it passes with a changed assertion, as it did before this turn" for native in old
         )
         return replace(judged, unreached=(*judged.unreached, *noted))
+
+    def _name_dependences(
+        self, others: OtherSurroundings, unlike: Sequence[str], asked: TriedTests
+    ) -> Dependences:
+        """What depended on it before the turn, too, is only noted."""
+
+        def run(parts: Collection[Part], tree: str | None = None) -> TestReport:
+            layer = others.layer(parts)
+            laid = layer if tree is None else replace(layer, wanted=tree, worktree=self.tree)
+            request = TestRequest(tuple(self.names), timeout=self.limit, sources=())
+            return run_request(self.project, self.stack, request, layer=laid)
+
+        found = find_dependences(unlike, others.parts, run)
+        more = [native for native in found if native not in asked.claimed]
+        before = run(others.parts, self.before) if more and self.before else None
+        return describe_dependences(found, find_failures(before, more) if before else ())
 
     def _find_old_passes(
         self, asked: TriedTests, done: Sequence[Member], size: Mapping[str, int]

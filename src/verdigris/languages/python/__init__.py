@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from verdigris.languages.literals import RenamedWords
     from verdigris.languages.python import (
         concerns,
+        layout,
         mutants,
         project,
         same_code,
@@ -61,7 +62,7 @@ if not TYPE_CHECKING:
     stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "stubs syntax test_places tests weakening"
     )
-    same_code, traced = lazy_modules(__name__, "same_code tracing")
+    layout, same_code, traced = lazy_modules(__name__, "layout same_code tracing")
     (suite,) = lazy_modules(f"{__name__}.weakening", "suite")
     declarations, places = lazy_modules(f"{__name__}.stubs", "declarations places")
 
@@ -152,6 +153,12 @@ class PythonSourceReader(SourceReader):
 
     def reads(self, path: str) -> bool:  # noqa: ARG002 - read alike by any name
         return True
+
+    def lay_out_anew(self, data: bytes) -> bytes | None:
+        return layout.lay_out_anew(data)
+
+    def without_asserts(self, data: bytes) -> bytes | None:
+        return layout.without_asserts(data)
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate_by_grammar(mutants.FORMS, bytes, before, after)
