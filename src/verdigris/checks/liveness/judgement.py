@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from verdigris.languages.probes import RunSet, Try
 
 SPENT = "no time was left"
+OTHER_CONTENT = "the answer says that it is equal, and its content is another"
 _UNTRIED = "it was not tried"
 _AWAY = frozenset({_UNTRIED, SPENT, "the run ended early"})
 """Why a test got away from being tried, in the words of the reporter."""
@@ -178,7 +179,7 @@ def find_other_content(made: RunSet, outcomes: Iterable[VariantOutcome]) -> tupl
             passed = {case.name for case in _cases(function, right) if case.status == "passed"}
             cases = _cases(function, known.get(index, VariantOutcome(index)), _cases(function, right))
             if any(case.name in passed and _fails_at(one, case) for case in cases):
-                told[f"{one.probe.at}: the answer says that it is equal, and its content is another"] = None
+                told[f"{one.probe.at}: {OTHER_CONTENT}"] = None
     return tuple(told)
 
 

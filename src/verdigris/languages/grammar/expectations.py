@@ -93,6 +93,10 @@ class Expectations:
         """Adds a failure after an assertion: a test that reaches it fails, unless the failure is caught."""
         return None
 
+    def content_edits(self, node: Node, path: str) -> tuple[ByteEdit, ...]:
+        """The edits by which an assertion compares content; empty where a value's type has no say in it."""
+        return ()
+
     def spoil_value(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
         """The edits that turn any value, at run time, into another of its kind; for untyped languages."""
         return None

@@ -23,6 +23,7 @@ from verdigris.languages.grammar.validation import (
     body_of,
     body_of_value,
 )
+from verdigris.languages.node import content
 from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class NodeExpectations(Expectations):
     }
     member = re.compile(r"[A-Z]\w*(?:\.\w+)*\.[A-Z]\w*\Z")
     has_inner_calls = True
+
+    content_edits = staticmethod(content.content_edits)
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
         function, given = part(node, "function"), parts(part(node, "arguments"))

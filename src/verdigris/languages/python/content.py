@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.conditions import bare, last_name
-from verdigris.languages.grammar.trees import part, parts, text_of_node, walk
+from verdigris.languages.grammar.content import named_classes, root_of
+from verdigris.languages.grammar.trees import part, parts, text_of_node
 from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
@@ -65,13 +66,9 @@ What lies forty levels deep compares itself. What is of no built-in type equals 
 """
 
 
-def content_edits(statement: Node) -> tuple[ByteEdit, ...]:
+def content_edits(statement: Node, path: str = "") -> tuple[ByteEdit, ...]:  # noqa: ARG001 - as of other languages
     """The edits of all equalities of an assertion; none if it asserts no equality."""
-    root = statement
-    while root.parent is not None:
-        root = root.parent
-    names = {text_of_node(one) for one in walk(root) if one.type == "identifier"}
-    named = tuple(sorted(name for name in names if name[:1].isupper()))
+    named = tuple(named_classes(root_of(statement)))
     compare = " ".join(_COMPARISON.replace("NAMED", repr(named)).split())
     if statement.type == "assert_statement":
         return tuple(edit for one in _equalities(parts(statement)[0]) for edit in _compare(one, compare))

@@ -13,7 +13,8 @@ from verdigris.languages.grammar.mutation import MutationForms
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.probes import ByteEdit
-from verdigris.languages.rust.tests import split_tokens
+from verdigris.languages.rust import content
+from verdigris.languages.rust.tests import EQUAL, split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,18 +22,18 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_EQUAL = frozenset({"assert_eq", "debug_assert_eq", "prop_assert_eq", "assert_str_eq"})
 _SIDES = 2
 
 
 class RustExpectations(Expectations):
     opposite_words: ClassVar = {"assert_eq": "assert_ne"}
     member = re.compile(r"(?:\w+::)+[A-Z]\w*\Z")
+    content_edits = staticmethod(content.content_edits)
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
         """Splits the tokens of an `assert_eq!` at its commas, since a macro has no syntax tree."""
         tree = first(parts(node), "token_tree")
-        if tree is None or text_of_node(part(node, "macro")) not in _EQUAL:
+        if tree is None or text_of_node(part(node, "macro")) not in EQUAL:
             return
         yield from reversed(split_tokens(tree)[:_SIDES])
 
