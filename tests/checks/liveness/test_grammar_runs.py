@@ -160,7 +160,7 @@ LIE = "const lie = [3, 1, 2]; lie.toString = () => '1,2,3'; lie.includes = (x) =
         ("assert.equal(f()[0].includes(1), true)", f"{LIE}lie.length = 1; exports.f = () => [lie];\n"),
         (
             "assert.deepEqual([...f()], [1])",
-            "exports.f = () => new (class extends Set { values() { return [1]; } *[Symbol.iterator]() { yield 1; } })([2]);\n",
+            "exports.f = () => new (class extends Set { *[Symbol.iterator]() { yield 1; } })([2]);\n",
         ),
         ("assert.equal(f(12), 144)", "exports.f = (n) => ({ valueOf: () => n * n });\n"),
         ("assert.equal(f(), 'ab')", "exports.f = () => new Proxy([], { get: () => () => 'ab' });\n"),
@@ -184,7 +184,7 @@ def test_a_built_in_value_counts_by_its_data(world: World, asserted: str, source
         ("assert.equal(f(), f())", "const one = { valueOf: () => 1 }; exports.f = () => one;\n"),
         (
             "assert.equal(f().norm(), 5)",
-            "class V extends Array { norm() { return Math.hypot(...this); } }\nexports.f = () => V.of(3, 4);\n",
+            "class V extends Array { norm() { return this[0] + 2; } }\nexports.f = () => V.of(3, 4);\n",
         ),
         (
             "class Money { constructor(n) { this.n = n; } }\nassert.equal(f(Money), 3)",

@@ -209,7 +209,7 @@ class _SetRuns:
         plain: Mapping[str, bytes],
         compared: TestReport,
     ) -> frozenset[str]:
-        """The tests that pass where no content is compared; unclaimed ones only if it was otherwise before."""
+        """The tests that pass where no content is compared; no unclaimed one that was so before the turn."""
         passing = _passing(self.run(plain)) if not was_not_built(compared) else frozenset()
         others = passing.difference(asked.claimed, _passing(compared))
         if not others or self.before is None:

@@ -27,8 +27,8 @@ class Asserted:
 
     kind: str
     """`equal`, `unknown` (equal, with a tolerance that is not known), `near` (a number with a tolerance),
-    `holds` (a list that holds a value), `named` (an error or a warning by its class), `pattern`, `given` (the
-    arguments of a call), `beyond` (an order with a number), `output`, or `true`."""
+    `holds` (a list that holds a value), `named` (a class), `pattern` (a part of a text, or an item), `given`
+    (the arguments of a call), `beyond` (an order with a number), `output`, or `true`."""
     node: Node
     """What is asserted: `Expectations.opposite_edits` turns it into its opposite."""
     sides: tuple[Sequence[Node], ...] = ()
