@@ -100,6 +100,12 @@ def content_edits(node: Node, path: str) -> tuple[ByteEdit, ...]:
     return (*edits, _definition(root_of(node), path))
 
 
+def as_written(node: Node) -> Node:
+    """What an assertion compares, without the function around it that gives its content."""
+    given = parts(part(node, "arguments")) if text_of_node(part(node, "function")) == _NAME else []
+    return given[0] if given else node
+
+
 def _is_literal(node: Node) -> bool:
     return node.type in _LITERALS and not any(one.type == "template_substitution" for one in node.children)
 

@@ -207,6 +207,7 @@ def _is_truth(node: Node) -> bool:
 
 
 def _condition(node: Node, condition: Node) -> Iterator[Asserted]:
+    condition = content.as_written(condition)
     sign = text_of_node(part(condition, "operator"))
     function, given = part(condition, "function"), parts(part(condition, "arguments"))
     left, right = part(condition, "left"), part(condition, "right")

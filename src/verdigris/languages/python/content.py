@@ -24,9 +24,15 @@ _EQUALITIES = frozenset(
         *("assertMultiLineEqual", "assertSequenceEqual"),
     }
 )
-_COMPARISON = """
-lambda a, e: (lambda plain, content: (
-    content(content, a, 40) == content(content, e, 40) if plain(plain, e) or plain(plain, a) else a == e
+_NEAR = frozenset({"assertAlmostEqual"})
+_COMPARED = (
+    "content(content, a, 40) == content(content, e, 40) if is_plain"
+    " else content(content, a, 40) == e if near else a == e"
+)
+_SIDES = "(content(content, a, 40), e) if is_plain or near else (a, e)"
+_CONTENT = """
+lambda a, e: (lambda plain, content: (lambda is_plain, near: RESULT)(
+    plain(plain, e) or plain(plain, a), type(e).__module__.startswith('_pytest.')
 ))(
     lambda plain, x: (
         type(x) in (int, float, complex, str, bytes, bool, type(None))
@@ -60,7 +66,8 @@ lambda a, e: (lambda plain, content: (
         ) if kind in type.mro(type(x))), object())
     )
 )"""
-"""A function of two values. It trusts the `__eq__` of Python, of installed packages and of classes NAMED.
+"""A function of two values, of which RESULT is what it makes. It trusts the `__eq__` of Python, of installed
+packages and of classes NAMED.
 
 What lies forty levels deep compares itself. What is of no built-in type equals nothing.
 """
@@ -68,21 +75,21 @@ What lies forty levels deep compares itself. What is of no built-in type equals 
 
 def content_edits(statement: Node, path: str = "") -> tuple[ByteEdit, ...]:  # noqa: ARG001 - as of other languages
     """The edits of all equalities of an assertion; none if it asserts no equality."""
-    named = tuple(named_classes(root_of(statement)))
-    compare = " ".join(_COMPARISON.replace("NAMED", repr(named)).split())
+    text = _CONTENT.replace("NAMED", repr(tuple(named_classes(root_of(statement)))))
+    compare, pair = (" ".join(text.replace("RESULT", result).split()) for result in (_COMPARED, _SIDES))
     if statement.type == "assert_statement":
         return tuple(edit for one in _equalities(parts(statement)[0]) for edit in _compare(one, compare))
     call = parts(statement)[0] if statement.type == "expression_statement" else None
-    if call is None or call.type != "call" or last_name(part(call, "function")) not in _EQUALITIES:
+    name = last_name(part(call, "function")) if call is not None and call.type == "call" else ""
+    if call is None or name not in _EQUALITIES | _NEAR:
         return ()
     sides = [one for one in parts(part(call, "arguments")) if one.type != "keyword_argument"][:2]
     if len(sides) < 2 or any("splat" in one.type for one in sides):  # noqa: PLR2004 - two sides
         return ()
     first, second = sides
+    taken = pair if name in _NEAR else f"lambda a, e: (e, e if ({compare})(a, e) else object())"
     return (
-        ByteEdit(
-            first.start_byte, first.start_byte, f"*(lambda a, e: (e, e if ({compare})(a, e) else object()))("
-        ),
+        ByteEdit(first.start_byte, first.start_byte, f"*({taken})("),
         ByteEdit(second.end_byte, second.end_byte, ")"),
     )
 
@@ -92,17 +99,20 @@ def _equalities(test: Node) -> Iterator[Node]:
     if inner.type == "boolean_operator" and text_of_node(part(inner, "operator")) == "and":
         for side in (part(inner, "left"), part(inner, "right")):
             yield from () if side is None else _equalities(side)
-    elif inner.type == "comparison_operator":
-        signs = [one for one in inner.children if not one.is_named]
-        if len(signs) == 1 and text_of_node(signs[0]) == "==":
-            yield inner
+    elif {text_of_node(one) for one in _signs(inner)} == {"=="}:
+        yield inner
+
+
+def _signs(node: Node) -> list[Node]:
+    return [one for one in node.children if not one.is_named] if node.type == "comparison_operator" else []
 
 
 def _compare(node: Node, compare: str) -> tuple[ByteEdit, ...]:
-    first, second = parts(node)
-    sign = next(one for one in node.children if not one.is_named)
+    """The edits of `a == b` and of `a == b == c`."""
+    signs = _signs(node)
+    each = f"lambda *v: all(({compare})(a, e) for a, e in zip(v, v[1:]))" if signs[1:] else compare
     return (
-        ByteEdit(first.start_byte, first.start_byte, f"({compare})("),
-        ByteEdit(sign.start_byte, sign.end_byte, ","),
-        ByteEdit(second.end_byte, second.end_byte, ")"),
+        ByteEdit(node.start_byte, node.start_byte, f"({each})("),
+        *(ByteEdit(sign.start_byte, sign.end_byte, ",") for sign in signs),
+        ByteEdit(node.end_byte, node.end_byte, ")"),
     )
