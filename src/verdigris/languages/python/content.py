@@ -73,12 +73,26 @@ What lies forty levels deep compares itself. What is of no built-in type equals 
 """
 
 
-def content_edits(statement: Node, path: str = "") -> tuple[ByteEdit, ...]:  # noqa: ARG001 - as of other languages
-    """The edits of all equalities of an assertion; none if it asserts no equality."""
-    text = _CONTENT.replace("NAMED", repr(tuple(named_classes(root_of(statement)))))
+_REAL_CLASS = """
+lambda a, t: isinstance(a, t) and (issubclass(type(a), t) or all(
+    'site-packages' in file or 'dist-packages' in file or file.startswith(__import__('os').__file__[:-5])
+    for kind in type.mro(type(a)) if kind.__name__ not in NAMED
+    for file in [getattr(getattr(vars(kind).get('__class__'), 'fget', None), '__code__', None)]
+    if file is not None
+    for file in [file.co_filename]
+))"""
+"""`isinstance` by the class that Python knows. It trusts proxies of packages and of NAMED classes."""
+
+
+def content_edits(statement: Node, path: str = "", *, strict: bool = False) -> tuple[ByteEdit, ...]:  # noqa: ARG001 - as of other languages
+    """The edits of an assertion's equalities; none if it has none. `strict`: no named class is trusted."""
+    named = repr(() if strict else tuple(named_classes(root_of(statement))))
+    text = _CONTENT.replace("NAMED", named)
     compare, pair = (" ".join(text.replace("RESULT", result).split()) for result in (_COMPARED, _SIDES))
     if statement.type == "assert_statement":
-        return tuple(edit for one in _equalities(parts(statement)[0]) for edit in _compare(one, compare))
+        asserted = [*_asserted(parts(statement)[0])]
+        equal = (edit for one in asserted if _equates(one) for edit in _compare(one, compare))
+        return (*equal, *(edit for one in asserted for edit in _real_class(one, named)))
     call = parts(statement)[0] if statement.type == "expression_statement" else None
     name = last_name(part(call, "function")) if call is not None and call.type == "call" else ""
     if call is None or name not in _EQUALITIES | _NEAR:
@@ -94,17 +108,30 @@ def content_edits(statement: Node, path: str = "") -> tuple[ByteEdit, ...]:  # n
     )
 
 
-def _equalities(test: Node) -> Iterator[Node]:
+def _asserted(test: Node) -> Iterator[Node]:
     inner = bare(test)
     if inner.type == "boolean_operator" and text_of_node(part(inner, "operator")) == "and":
         for side in (part(inner, "left"), part(inner, "right")):
-            yield from () if side is None else _equalities(side)
-    elif {text_of_node(one) for one in _signs(inner)} == {"=="}:
+            yield from () if side is None else _asserted(side)
+    else:
         yield inner
+
+
+def _equates(node: Node) -> bool:
+    return {text_of_node(one) for one in _signs(node)} == {"=="}
 
 
 def _signs(node: Node) -> list[Node]:
     return [one for one in node.children if not one.is_named] if node.type == "comparison_operator" else []
+
+
+def _real_class(node: Node, named: str) -> tuple[ByteEdit, ...]:
+    """The edits of an `isinstance`: what an object of the project calls its class does not count."""
+    called = part(node, "function") if node.type == "call" else None
+    if called is None or text_of_node(called) != "isinstance":
+        return ()
+    text = " ".join(_REAL_CLASS.replace("NAMED", named).split())
+    return (ByteEdit(called.start_byte, called.end_byte, f"({text})"),)
 
 
 def _compare(node: Node, compare: str) -> tuple[ByteEdit, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import function_of, split_id
@@ -41,8 +42,10 @@ class PythonLiveness(Liveness):
         wanted = (place for place in _places(texts, asked) if (place.path, place.line) in places)
         return failure_probes(wanted, PythonExpectations())
 
-    def contents(self, texts: Mapping[str, bytes], asked: Iterable[str]) -> tuple[Probe, ...]:
-        return content_probes(_places(texts, asked), content_edits)
+    def contents(
+        self, texts: Mapping[str, bytes], asked: Iterable[str], *, strict: bool = False
+    ) -> tuple[Probe, ...]:
+        return content_probes(_places(texts, asked), partial(content_edits, strict=strict))
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         where, files = split_id(native), Files(_texts(texts))
