@@ -11,6 +11,7 @@ from verdigris.languages.grammar.literals import replace_by_grammar
 from verdigris.languages.grammar.probes import AssertionPlace, failure_probes, make_probes
 from verdigris.languages.grammar.trees import tree_of
 from verdigris.languages.protocol import Liveness
+from verdigris.languages.python.arrangements import find_arrangements
 from verdigris.languages.python.content import content_edits
 from verdigris.languages.python.expectations import PythonExpectations
 from verdigris.languages.python.tests.assertion_places import reached_assertions
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from verdigris.languages.findings import Mutant
     from verdigris.languages.literals import Chance, Replaced
     from verdigris.languages.probes import Probe
 
@@ -46,6 +48,10 @@ class PythonLiveness(Liveness):
         self, texts: Mapping[str, bytes], asked: Iterable[str], *, strict: bool = False
     ) -> tuple[Probe, ...]:
         return content_probes(_places(texts, asked), partial(content_edits, strict=strict))
+
+    def arrangements(self, texts: Mapping[str, bytes], native: str, lot: Chance) -> Iterator[Mutant]:
+        where = split_id(native)
+        return find_arrangements(self.language, texts, (where.path, where.function), lot)
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         where, files = split_id(native), Files(_texts(texts))
