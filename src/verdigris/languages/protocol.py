@@ -388,8 +388,13 @@ class Liveness(Part):
         """Adds a failure after the assertions at these places (path and line), to see which are reached."""
         return ()
 
-    def contents(self, texts: Mapping[str, bytes], asked: Iterable[str]) -> tuple[Probe, ...]:
-        """Equalities that compare plain data by content; honest code passes all of them at once."""
+    def contents(
+        self, texts: Mapping[str, bytes], asked: Iterable[str], *, strict: bool = False
+    ) -> tuple[Probe, ...]:
+        """Equalities that compare plain data by content; honest code passes all of them at once.
+
+        `strict`: no class of the project is trusted, also none that the test names.
+        """
         return ()
 
     def arrangements(self, texts: Mapping[str, bytes], native: str, lot: Chance) -> Iterator[Mutant]:

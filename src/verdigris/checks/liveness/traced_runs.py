@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.checks.liveness.judgement import (
+    OTHER_CONTENT,
+    OWN_EQUALITY,
     SPENT,
     Liveness,
     LivenessFindings,
@@ -240,17 +243,19 @@ class LiveRuns:
             self._widen(unlike)
 
     def _compare_content(self, claimed: tuple[str, ...]) -> None:
-        """What only says that it equals plain data is hollow: one more run compares the data themselves."""
-        probes = self.language.liveness.contents(self.texts, claimed)
-        if probes:
-            runs = plan_content_run(probes, self.texts, self.random)
+        """What only says that it equals plain data is hollow; only noted where the test names its class."""
+        contents = partial(self.language.liveness.contents, self.texts, claimed)
+        if probes := contents():
+            runs = plan_content_run(self.texts, self.random, probes, contents(strict=True))
             report = self._call(runs, claimed, layer=self._draw_again())
             unlike = judge_runs(runs, report.variants, self.asked.claimed).unlike
             if unlike and self.others is not None:
                 self._name_dependences(self.others, unlike, claimed)
                 self.others = None
                 report = self._call(runs, claimed, layer=self.usual)
-            self._found.hollow += find_other_content(runs, report.variants)
+            other = find_other_content(runs, report.variants)
+            self._found.hollow += (f"{at}: {OTHER_CONTENT}" for at, is_strict in other if not is_strict)
+            self._found.noted += (f"{at}: {OWN_EQUALITY}" for at, is_strict in other if is_strict)
 
     def _find_noticed(
         self, judged: LivenessFindings, functions: tuple[str, ...]

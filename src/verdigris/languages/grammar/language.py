@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar import (
         bindings,
         concerns,
+        content,
         literals,
         mutation,
         probes,
@@ -74,8 +75,9 @@ if TYPE_CHECKING:
 
 
 if not TYPE_CHECKING:
-    bindings, concerns, literals, mutation, probes, stubs, validation, weakening = lazy_modules(
-        "verdigris.languages.grammar", "bindings concerns literals mutation probes stubs validation weakening"
+    bindings, concerns, content, literals, mutation, probes, stubs, validation, weakening = lazy_modules(
+        "verdigris.languages.grammar",
+        "bindings concerns content literals mutation probes stubs validation weakening",
     )
     assertions, findings = lazy_modules("verdigris.languages", "assertions findings")
 
@@ -253,6 +255,16 @@ class GrammarLiveness(GrammarPart, Liveness):
     ) -> tuple[Probe, ...]:
         places = probes.places_of(self.language, self.language.grammar.suite, texts, asked)
         return probes.make_probes(places, self.language.grammar.expectations(), dice, count)
+
+    def contents(
+        self,
+        texts: Mapping[str, bytes],
+        asked: Iterable[str],
+        *,
+        strict: bool = False,  # noqa: ARG002 - a run costs too much
+    ) -> tuple[Probe, ...]:
+        places = probes.places_of(self.language, self.language.grammar.suite, texts, asked)
+        return content.content_probes(places, self.language.grammar.expectations().content_edits)
 
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
