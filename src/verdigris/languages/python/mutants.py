@@ -75,6 +75,7 @@ FORMS = MutationForms(
     both="and False",
     telling=_TELLING,
     looks_up=_LOOKING_UP,
+    nothing="pass",
     answers=("None", "0", '""', "[]", "True"),
     visited=visited,
 )
