@@ -378,6 +378,13 @@ SWAPPED = {
         ("key=by_name", "key=by_size"),
         False,
     ),
+    "a part of the key of a sort": (
+        PYTHON,
+        "def ranked(rows):\n    return sorted(rows, key=lambda p: (-p[1], p[0]))\n",
+        "def ranked(rows):\n    return sorted(rows, key=lambda p: -p[1])\n",
+        ("key=lambda p: (-p[1], p[0])", "key=lambda p: -p[1]"),
+        False,
+    ),
     "node: a comparator": (
         NODE,
         "function f(rows: R[]) {\n  return rows.sort((a, b) => a.n - b.n);\n}\n",

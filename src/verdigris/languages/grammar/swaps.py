@@ -224,7 +224,7 @@ def _swapped_functions(old: Definition, new: Definition, renamed: RenamedWords) 
     for key in before.keys() & after.keys():
         words, others = (_WORD.findall(" ".join(one[key].operands)) for one in (before, after))
         is_same = len(words) == len(others) and all(map(renamed.has, words, others))
-        if not is_same and [w for w in words if w not in others and w in old.content.words]:
+        if not is_same:
             was, now = (on_one_line(one[key].node) for one in (before, after))
             yield Swap(new.path, line_of(after[key].node), short(was), short(now))
 
