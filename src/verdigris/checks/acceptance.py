@@ -229,13 +229,12 @@ def question_turn(
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     if scrutiny.blocking or scrutiny.doubts or not held_out:
         return Answers(scrutiny, held_out)
-    return _with_debts(candidate, state, claimed, suite, Answers(scrutiny), owe=owe)
+    return _with_debts(candidate, state, suite, Answers(scrutiny), owe=owe)
 
 
 def _with_debts(
     candidate: Candidate,
     state: WorktreeState,
-    claimed: Sequence[str],
     suite: TestReport,
     answers: Answers,
     *,
@@ -248,7 +247,7 @@ def _with_debts(
     if unasked and refuses:
         return replace(answers, scrutiny=replace(scrutiny, blocking=tuple(map(str, unasked))))
     asked = settings.liveness and candidate.room is not None
-    debts = question_debts(candidate, claimed, suite, state.owed.values()) if asked else Debts()
+    debts = question_debts(candidate, state.claims.values(), suite, state.owed.values()) if asked else Debts()
     reasons = (*map(str, unasked), *(describe_unasked(debt.place, debt.what) for debt in debts.unrun))
     if refuses and reasons:
         return replace(answers, scrutiny=replace(scrutiny, blocking=reasons))
@@ -256,7 +255,7 @@ def _with_debts(
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
         unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
         debts, reasons = replace(debts, new=(*debts.new, *debts.unrun, *unrun)), ()
-    noted = (*scrutiny.noted, *_describe_untried(debts.untried), *reasons)
+    noted = (*scrutiny.noted, *debts.noted, *_describe_untried(debts.untried), *reasons)
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
 
 

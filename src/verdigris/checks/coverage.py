@@ -75,7 +75,7 @@ def run_suite_traced(
         return report
     announce(progress, "the suite, untraced")
     untraced = execute_suite(project, plain, layer=layer, progress=progress)
-    return replace(untraced, lines=report.lines, uses=report.uses)
+    return replace(untraced, lines=report.lines, uses=report.uses, doubles=report.doubles)
 
 
 def find_unasked(candidate: Candidate, suite: TestReport) -> tuple[Unasked, ...]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import watchable
+from verdigris.checks.doubles import judge_doubles
 from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests, oppose
 from verdigris.checks.liveness.judgement import Liveness
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
@@ -63,6 +64,8 @@ def scrutinise(
     project, start, tree, edits = candidate.project, candidate.start, candidate.tree, candidate.edits
     tests = traced_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits)
+    doubles = judge_doubles(candidate, claimed, () if suite is None else suite.doubles)
+    blocking, noted = (*blocking, *doubles.hollow), (*noted, *doubles.noted)
     if not project.settings.liveness:
         return VerdictChecks(blocking, noted)
     others = _sample_affected_tests(candidate, claimed, tests, suite)

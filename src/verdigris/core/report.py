@@ -139,6 +139,26 @@ class VariantOutcome:
 
 
 @value
+class DoubleCall:
+    """Source that was traced called code that stands in its place, by a name of its own."""
+
+    test: str
+    """The native id of the test that ran."""
+    name: str
+    """In the module of the caller; after a dot: in the class of its object."""
+    path: str
+    """Where the called code stands; empty: it is a mock of the standard library."""
+    line: int
+    by: str
+    by_line: int
+    """The call."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.by}:{self.by_line}"
+
+
+@value
 class FileUse:
     """What a run did with a file of the worktree, environments excluded."""
 
@@ -210,6 +230,8 @@ class TestReport:
     """Executed lines per traced file, if the run was traced."""
     cut: bool = False
     """Whether lines that ran are missing: Python drops a tracer where a test recurses too deeply."""
+    doubles: tuple[DoubleCall, ...] = ()
+    """Calls of code that stands in the place of source, if the run was traced."""
 
     strays: int = 0
     """Lines on the channel that the reporter did not write."""
@@ -240,7 +262,7 @@ class TestReport:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
 
 
-_UNITED = ("loaded", "outside", "files", "opened", "below", "installed", "notes")
+_UNITED = ("doubles", "loaded", "outside", "files", "opened", "below", "installed", "notes")
 """Lists without repetitions."""
 _WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.FINISHED)
 

@@ -63,6 +63,8 @@ class Claim:
     """Where its red failed, as `path:line`."""
     duration_ms: int = 0
     """How long that took."""
+    weak: tuple[Debt, ...] = ()
+    """Bodies that know nothing and with which its red passed."""
 
 
 @value

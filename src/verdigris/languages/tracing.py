@@ -44,6 +44,10 @@ class Tracing(Protocol):
         """Path and line of the assertions in the test's own function."""
         ...
 
+    def origin_of(self, text: str, name: str) -> Literal["own", "imported", "nothing"]:
+        """What a module says a name of its own is; `nothing`: it is not bound there, or only to None."""
+        ...
+
     # -- which results hold after a change -------------------------------------------------------------------
 
     def compare_modules(self, before: str, after: str) -> ModuleDelta | None:

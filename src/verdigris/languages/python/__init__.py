@@ -166,9 +166,13 @@ class PythonSourceReader(SourceReader):
         return removals.find_removals(mutants.FORMS, bytes, before, after, elsewhere)
 
     def empty_bodies(
-        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        named: Collection[str] | None = None,
+        lengths: Collection[int] = (),
     ) -> Iterator[Mutant]:
-        return mutation.empty_bodies(mutants.FORMS, before, after)
+        return mutation.empty_bodies(mutants.FORMS, before, after, named, lengths)
 
     def renamed_words(
         self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]

@@ -8,6 +8,7 @@ from typing import Any
 
 from verdigris.core.report import (
     CollectError,
+    DoubleCall,
     Failure,
     FileUse,
     Place,
@@ -88,6 +89,7 @@ class _PytestRun:
     tests: dict[str, _ReportedTest] = field(default_factory=dict)
     lines: dict[str, set[int]] = field(default_factory=dict)
     cut: bool = False
+    doubles: dict[DoubleCall, None] = field(default_factory=dict)
     variants: dict[int, VariantOutcome] = field(default_factory=dict)
     strays: int = 0
     loaded: set[str] = field(default_factory=set)
@@ -139,6 +141,7 @@ def parse(answer: RunnerAnswer) -> TestReport:
         tail=answer.output[-TAIL:].decode("utf-8", "replace"),
         lines={path: frozenset(numbers) for path, numbers in run.lines.items()},
         cut=run.cut,
+        doubles=tuple(run.doubles),
         strays=run.strays,
         variants=tuple(run.variants.values()),
         loaded=tuple(sorted(run.loaded)),
@@ -186,6 +189,8 @@ def _take_finding(run: _PytestRun, message: Mapping[str, Any]) -> None:
         case "lines":
             run.lines.setdefault(message["path"], set()).update(message["lines"])
             run.cut = run.cut or message.get("cut", False)
+        case "doubles":
+            run.doubles |= {DoubleCall(*call): None for call in message["calls"]}
         case "loaded":
             run.loaded.update(message["inside"])
             run.outside.update(message["outside"])

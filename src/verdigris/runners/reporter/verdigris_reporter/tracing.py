@@ -1,11 +1,22 @@
-"""Records which lines of some files are executed, at next to no cost for all other files."""
+"""Records which lines of some files are executed, at next to no cost for all other files.
+
+Also, what code of tests these files call by a name of their own: a double that stands in the place of source.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from .code_loading import OwnFiles  # noqa: TID252 - the package has another name when injected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MOCKS = f"{os.sep}unittest{os.sep}mock.py"
 
 
 class Tracer:
@@ -17,12 +28,20 @@ class Tracer:
         self.lines: dict[str, set[int]] = {path: set() for path in paths}
         self.cut = False
         """Whether Python dropped the tracer in a test: lines that ran later in it are missing."""
+        self.test = ""
+        """The test that runs."""
+        self.doubles: set[tuple[str, str, str, int, str, int]] = set()
+        """Test, name, file and line of the called code, file and line of the call."""
+        self._own = OwnFiles(root)
+        self._pairs: set[Any] = set()
+        self._may_stand_in: dict[str, bool] = {}
 
     def start(self) -> None:
         pass
 
-    def renew(self) -> None:
+    def renew(self, test: str = "") -> None:
         """Call it before each test."""
+        self.test = test
 
     def stop(self) -> dict[str, set[int]]:
         return self.lines
@@ -33,6 +52,29 @@ class Tracer:
         except KeyError:
             name = self._known[filename] = self._names.get(os.path.realpath(filename))
             return name
+
+    def note_double(self, frame: Any) -> None:
+        """Notes the call that begins with this frame if a traced file calls a double by a name of its own."""
+        back, code = frame.f_back, frame.f_code
+        by = None if back is None else self.name(back.f_code.co_filename)
+        if by is None or not self.may_stand_in(code.co_filename):
+            return
+        pair = code, back.f_code, self.test
+        if pair in self._pairs:
+            return
+        self._pairs.add(pair)
+        if name := _name_of_double(frame, back):
+            path = self._own.relative(code.co_filename)
+            self.doubles.add((self.test, name, path, code.co_firstlineno, by, back.f_lineno))
+
+    def may_stand_in(self, filename: str) -> bool:
+        """Whether the file is one of the project's that is not traced, or that of the library's mocks."""
+        try:
+            return self._may_stand_in[filename]
+        except KeyError:
+            may = filename.endswith(_MOCKS) or (self._own.has(filename) and self.name(filename) is None)
+            self._may_stand_in[filename] = may
+            return may
 
 
 class Monitor(Tracer):
@@ -51,6 +93,9 @@ class Monitor(Tracer):
         def begin(code: Any, _offset: int) -> Any:
             if self.name(code.co_filename) is not None:
                 monitoring.set_local_events(self._tool, code, events.LINE)
+            elif self.may_stand_in(code.co_filename):
+                self.note_double(sys._getframe(1))  # noqa: SLF001 - as `inspect`
+                return None
             return monitoring.DISABLE
 
         def line(code: Any, number: int) -> Any:
@@ -75,8 +120,9 @@ class TraceFunction(Tracer):
         threading.settrace(self._call)
         sys.settrace(self._call)
 
-    def renew(self) -> None:
+    def renew(self, test: str = "") -> None:
         """Python drops a trace function that fails, and ours does where a test recurses too deeply."""
+        self.test = test
         if sys.gettrace() is None:
             self.cut = True
             sys.settrace(self._call)
@@ -91,7 +137,10 @@ class TraceFunction(Tracer):
 
     def _call(self, frame: Any, event: str, _argument: Any) -> Any:
         name = self.name(frame.f_code.co_filename)
-        if name is None or event != "call":
+        if event != "call":
+            return None
+        if name is None:
+            self.note_double(frame)
             return None
         seen = self.lines[name]
         if seen.issuperset(_lines_of(frame.f_code)):
@@ -103,6 +152,27 @@ class TraceFunction(Tracer):
             return local
 
         return local
+
+
+def _name_of_double(frame: Any, back: Any) -> str:
+    """The name of what is called in the caller's own module; after a dot: in a class of that module."""
+    code, names, scope = frame.f_code, back.f_code.co_names, back.f_globals
+    own = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    for name in names:
+        held = scope.get(name)
+        if held is not None and (held is own or _runs(held, code)):
+            return str(name)
+    kinds = () if own is None else type(own).__mro__
+    if any(kind.__module__ == scope.get("__name__") for kind in kinds):
+        for name in names:
+            held = next((kind.__dict__[name] for kind in kinds if name in kind.__dict__), None)
+            if _runs(held, code):
+                return f".{name}"
+    return ""
+
+
+def _runs(held: Any, code: Any) -> bool:
+    return type(held) is FunctionType and held.__code__ is code
 
 
 def _lines_of(code: Any) -> set[int]:
@@ -125,3 +195,11 @@ def start(settings: dict[str, Any]) -> Tracer:
     TRACER = kind(settings["worktree"], paths) if paths else Tracer("", [])
     TRACER.start()
     return TRACER
+
+
+def report(tracer: Tracer, send: Callable[..., None]) -> None:
+    """Stops the tracer and sends what it saw."""
+    for path, lines in tracer.stop().items():
+        send("lines", path=path, lines=sorted(lines), cut=tracer.cut)
+    if tracer.doubles:
+        send("doubles", calls=sorted(tracer.doubles))
