@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Mutant,
         Mutated,
         ReadMany,
+        Removals,
         SourceChange,
         StackFacts,
         StubBody,
@@ -338,6 +339,18 @@ class SourceReader(Part):
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         """Makes small changes in the lines that a refactor changed."""
         return findings.Mutated()
+
+    def removals(
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        elsewhere: Mapping[str, bytes | None],
+    ) -> Removals:
+        """What a change took out of functions and classes that stay, as mutants of the old files.
+
+        `elsewhere`: source that did not change and that the new files may call.
+        """
+        return findings.Removals()
 
     def empty_bodies(
         self,

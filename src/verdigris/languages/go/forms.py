@@ -162,4 +162,4 @@ ANSWERS = AnswerForms(
 
 EXPECTATIONS = GoExpectations
 RULES = read_rules(Path(__file__).with_name("concerns.txt"))
-MUTATION = MutationForms('if true { panic("not run by any test") };')
+MUTATION = MutationForms('if true { panic("not run by any test") };', keeping="\nvar _ = %s\n")

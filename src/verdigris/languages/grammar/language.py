@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         IdMark,
         Imported,
         Mutated,
+        Removals,
         SourceChange,
         StubBody,
         StubFinding,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         literals,
         mutation,
         probes,
+        removals,
         stubs,
         validation,
         weakening,
@@ -75,9 +77,11 @@ if TYPE_CHECKING:
 
 
 if not TYPE_CHECKING:
-    bindings, concerns, content, literals, mutation, probes, stubs, validation, weakening = lazy_modules(
-        "verdigris.languages.grammar",
-        "bindings concerns content literals mutation probes stubs validation weakening",
+    bindings, concerns, content, literals, mutation, probes, removals, stubs, validation, weakening = (
+        lazy_modules(
+            "verdigris.languages.grammar",
+            "bindings concerns content literals mutation probes removals stubs validation weakening",
+        )
     )
     assertions, findings = lazy_modules("verdigris.languages", "assertions findings")
 
@@ -219,6 +223,16 @@ class GrammarSourceReader(GrammarPart, SourceReader):
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate_by_grammar(
             self.language.grammar.mutation_forms(), self.language.without_tests, before, after
+        )
+
+    def removals(
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        elsewhere: Mapping[str, bytes | None],
+    ) -> Removals:
+        return removals.find_removals(
+            self.language.grammar.mutation_forms(), self.language.without_tests, before, after, elsewhere
         )
 
     def renamed_words(

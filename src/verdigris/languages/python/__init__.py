@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         MeasuredFault,
         Mutant,
         Mutated,
+        Removals,
         SourceChange,
         StubFinding,
         TestComment,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         Weakening,
         WrittenTest,
     )
-    from verdigris.languages.grammar import bindings, mutation
+    from verdigris.languages.grammar import bindings, mutation, removals
     from verdigris.languages.literals import RenamedWords
     from verdigris.languages.python import (
         concerns,
@@ -58,7 +59,7 @@ _MODULES = (".py", ".pyi")
 
 if not TYPE_CHECKING:
     concerns, mutants, project = lazy_modules(__name__, "concerns mutants project")
-    bindings, mutation = lazy_modules("verdigris.languages.grammar", "bindings mutation")
+    bindings, mutation, removals = lazy_modules("verdigris.languages.grammar", "bindings mutation removals")
     stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "stubs syntax test_places tests weakening"
     )
@@ -162,6 +163,14 @@ class PythonSourceReader(SourceReader):
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate_by_grammar(mutants.FORMS, bytes, before, after)
+
+    def removals(
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        elsewhere: Mapping[str, bytes | None],
+    ) -> Removals:
+        return removals.find_removals(mutants.FORMS, bytes, before, after, elsewhere)
 
     def empty_bodies(
         self,
