@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 
 from verdigris.core.languages import DEFAULT_LANGUAGE, runners_of
+from verdigris.core.surroundings import Part
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
@@ -209,6 +210,10 @@ class Settings:
     """Whether a run finds the repository's git folder. By default it is empty there: old commits hold tests
     and their answers. With `true` every verdict says so.
     """
+    room_same: tuple[Part, ...] = key(default=(), name="room.same")
+    """Surroundings on which tests may depend: some runs of a verdict have others, unless they are named here.
+    See below.
+    """
     room_plugins: tuple[str, ...] | None = key(
         default=None, name="room.plugins", of="list of names", shown="all that are installed"
     )
@@ -223,7 +228,7 @@ class Settings:
     """
     concerns: ConcernRule = "record"
     """Whether a concern about the source diff refuses a settlement (verdict `hollow`). Some always do: no
-    honest change patches the test framework, imports test modules, or checks whether tests run.
+    honest change imports test modules, or checks whether tests run.
     """
     liveness: bool = key(default=True, name="liveness.enabled")
     """Whether a verdict runs the claimed tests, and some that the change affects, with changed assertions,
