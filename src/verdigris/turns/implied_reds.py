@@ -16,6 +16,7 @@ from verdigris.core.verdict.redness import VALID, judge_collect_error, way_out, 
 from verdigris.execution.test_run import on_start_tree
 from verdigris.languages.registry import reader_of
 from verdigris.storage.lock import seconds_left
+from verdigris.turns.claim_check import own_view
 from verdigris.turns.test_record import Asked, run_asked
 
 if TYPE_CHECKING:
@@ -62,8 +63,13 @@ def see_reds(
 
 
 def find_changed_tests(project: Project, state: WorktreeState, tree: str) -> tuple[str, ...]:
-    """The files with tests that differ from the ground; helpers have no test to run."""
-    changed = difference(project, state.ground or tree, tree).oracle
+    """The files with tests that differ from the ground, without those whose reds are another agent's.
+
+    Helpers have no test to run.
+    """
+    own = own_view(project, state).reds
+    theirs = {split_id(red.native_id).path for name, red in state.reds.items() if name not in own}
+    changed = [path for path in difference(project, state.ground or tree, tree).oracle if path not in theirs]
     texts = project.workspace.read_many(tree, changed)
     return tuple(
         path for path, text in texts.items() if text is not None and reader_of(path).tests.holds_test(text)
