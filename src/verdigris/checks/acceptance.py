@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import debt_of, describe_unasked, find_unasked
+from verdigris.checks.coverage import debt_of, describe_foreign, describe_unasked, find_unasked
 from verdigris.checks.debts import Debts, question_debts
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
@@ -256,7 +256,8 @@ def _with_debts(
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
         unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
         debts, reasons = replace(debts, new=(*debts.new, *debts.unrun, *unrun)), ()
-    noted = (*scrutiny.noted, *_describe_untried(debts.untried), *reasons)
+    foreign = describe_foreign(candidate, suite)
+    noted = (*scrutiny.noted, *foreign, *_describe_untried(debts.untried), *reasons)
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
 
 

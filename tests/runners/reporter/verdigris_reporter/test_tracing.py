@@ -1,4 +1,5 @@
 """The lines that a run executes, as `sys.settrace` shows them."""
+from __future__ import annotations
 
 import sys
 import time
@@ -35,7 +36,7 @@ def _run_traced(source: Path, *tests: Callable[[Callable[..., int]], object]) ->
     tracer.start()
     try:
         scope: dict[str, Callable[..., int]] = {}
-        exec(compile(source.read_text(), str(source), "exec"), scope)  # noqa: S102
+        exec(compile(source.read_text(), str(source), "exec"), scope)
         for test in tests:
             tracer.renew()
             began = time.perf_counter()
@@ -61,7 +62,7 @@ def test_a_loop_whose_lines_are_known_is_not_slowed_for_long(source: Path) -> No
     count = 300_000
     began = time.perf_counter()
     scope: dict[str, Callable[..., int]] = {}
-    exec(compile(SOURCE, "plain", "exec"), scope)  # noqa: S102
+    exec(compile(SOURCE, "plain", "exec"), scope)
     began = time.perf_counter()
     scope["work"](count)
     plain = time.perf_counter() - began

@@ -8,8 +8,9 @@ import threading
 from typing import Any
 
 _ENOUGH = 1_000
-"""After so many lines of a function that brought nothing new, it is not watched any more in this test: a loop would
-become many times slower. Lines that count as idle are asked again by making them fail.
+"""After so many lines of a function that brought nothing new, it is not watched any more in this test.
+
+A loop would become many times slower. Lines that count as idle are asked again by making them fail.
 """
 
 
