@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import debt_of, describe_foreign, describe_unasked, find_unasked
+from verdigris.checks.coverage import debt_of, describe_foreign, describe_unasked, find_foreign, find_unasked
 from verdigris.checks.debts import Debts, question_debts
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
@@ -247,8 +247,9 @@ def _with_debts(
     unasked = find_unasked(candidate, suite)
     if unasked and refuses:
         return replace(answers, scrutiny=replace(scrutiny, blocking=tuple(map(str, unasked))))
+    foreign = find_foreign(candidate, suite)
     asked = settings.liveness and candidate.room is not None
-    debts = question_debts(candidate, claimed, suite, state.owed.values()) if asked else Debts()
+    debts = question_debts(candidate, claimed, suite, state.owed.values(), foreign) if asked else Debts()
     reasons = (*map(str, unasked), *(describe_unasked(debt.place, debt.what) for debt in debts.unrun))
     if refuses and reasons:
         return replace(answers, scrutiny=replace(scrutiny, blocking=reasons))
@@ -256,8 +257,7 @@ def _with_debts(
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
         unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
         debts, reasons = replace(debts, new=(*debts.new, *debts.unrun, *unrun)), ()
-    foreign = describe_foreign(candidate, suite)
-    noted = (*scrutiny.noted, *foreign, *_describe_untried(debts.untried), *reasons)
+    noted = (*scrutiny.noted, *describe_foreign(foreign), *_describe_untried(debts.untried), *reasons)
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
 
 

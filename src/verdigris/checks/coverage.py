@@ -159,11 +159,14 @@ def _idle_places(
     yield from _idle_parts(added_lines(old, after), after, executed)
 
 
-def describe_foreign(candidate: Candidate, suite: TestReport) -> tuple[str, ...]:
-    """Names new lines that did not run, and that run only on other machines: no test here asks for them."""
+def find_foreign(candidate: Candidate, suite: TestReport) -> tuple[Unasked, ...]:
+    """New lines that did not run, and that run only on other machines: no test here asks for them."""
     paths = watchable(candidate.edits)
     before, after = (dict(texts_at(candidate.project, at, paths)) for at in (candidate.start, candidate.tree))
-    places = _idle_parts(_foreign_lines(before, after), after, executed_lines([suite]))
+    return tuple(_idle_parts(_foreign_lines(before, after), after, executed_lines([suite])))
+
+
+def describe_foreign(places: Iterable[Unasked]) -> tuple[str, ...]:
     return tuple(f"{place.place}: {_ELSEWHERE}" for place in places)
 
 

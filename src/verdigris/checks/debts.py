@@ -19,8 +19,9 @@ from verdigris.languages.registry import reader_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from verdigris.checks.coverage import Unasked
     from verdigris.checks.observation import Candidate
     from verdigris.core.report import TestReport
 
@@ -43,15 +44,24 @@ class Debts:
 
 
 def question_debts(
-    candidate: Candidate, claimed: Sequence[str], suite: TestReport, open_debts: Iterable[Debt]
+    candidate: Candidate,
+    claimed: Sequence[str],
+    suite: TestReport,
+    open_debts: Iterable[Debt],
+    foreign: Collection[Unasked] = (),
 ) -> Debts:
     """Asks about the decisions of a change and about open debts, in one trial.
 
-    `suite`: the run on the tree, which becomes the ground if this change is accepted.
+    `suite`: the run on the tree, which becomes the ground if this change is accepted. `foreign`: lines that run
+    only on other machines.
     """
     mutated = make_mutants(candidate)
     decisions = (mutant for mutant in mutated.mutants if mutant.fails or _is_decision(mutant))
-    mutants = [*decisions, *make_empty_bodies(candidate)]
+    mutants = [
+        mutant
+        for mutant in (*decisions, *make_empty_bodies(candidate))
+        if not any(p.path == mutant.path and p.first <= mutant.line <= p.last for p in foreign)
+    ]
     held, gone = _find_mutants(candidate, open_debts, candidate.tree)
     trial = Trial(suite, max(LEAST_SECONDS, suite.duration_ms / 1000), first=tuple(claimed))
     tried = try_mutants(candidate, [*mutants, *held.values()], trial)

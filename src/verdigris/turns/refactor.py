@@ -7,7 +7,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
-from verdigris.checks.coverage import added_lines, describe_foreign, lines_run_apart, run_suite_traced
+from verdigris.checks.coverage import (
+    added_lines,
+    describe_foreign,
+    find_foreign,
+    lines_run_apart,
+    run_suite_traced,
+)
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_files,
@@ -259,7 +265,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_files(project, report),
         undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
-        noted=(*about_the_run(project, report), *describe_foreign(candidate, report)),
+        noted=(*about_the_run(project, report), *describe_foreign(find_foreign(candidate, report))),
     )
 
 

@@ -33,6 +33,22 @@ def test_a_new_condition_is_made_always_true_and_always_false() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [
+        ("sys.platform == 'win32'", 0),
+        ("sys.version_info >= (3, 8)", 0),
+        ("not sys.platform.startswith('win')", 0),
+        ("sys.platform == 'win32' or a", 2),
+        ("platform == 'win32'", 2),
+    ],
+)
+def test_a_condition_that_only_the_machine_decides_is_not_asked(condition: str, count: int) -> None:
+    before = "import sys\n\n\ndef f(a):\n    return a\n"
+    after = before.replace("    return a", f"    if {condition}:\n        a = g(a)\n    return a")
+    assert len([mutant for mutant in mutate(before, after).mutants if mutant.kind == "decision"]) == count
+
+
 def test_the_parts_of_a_value_with_a_fallback_are_taken_out() -> None:
     found = told("def f(a):\n    return a\n", 'def f(a):\n    return a or "none"\n')
     assert '`a or "none"` → `(a)`: no test notices' in found

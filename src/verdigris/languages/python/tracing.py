@@ -28,6 +28,9 @@ if not TYPE_CHECKING:
     (shared_losses,) = lazy_modules(f"{_FOLDER}.weakening", "shared_losses")
 
 
+_FAIL = "raise RuntimeError('made to fail')"
+
+
 def _forward(meant: Callable[[], Callable[P, R]]) -> staticmethod[P, R]:
     """A function of a module that is loaded when it is first called."""
 
@@ -56,11 +59,30 @@ class PythonTracing:
 
 
 def failing_at(text: str, line: int) -> str | None:
+    """A statement that fails stands before the line; where none can, in it: behind an `else:`, in an `elif`."""
     lines = text.splitlines(keepends=True)
     indent = lines[line - 1][: -len(lines[line - 1].lstrip())]
-    lines.insert(line - 1, f"{indent}raise RuntimeError('made to fail')\n")
-    failing = "".join(lines)
-    return failing if syntax.parse_or_none(failing) is not None else None
+    above = [*lines[: line - 1], f"{indent}{_FAIL}\n", *lines[line - 1 :]]
+    texts = ("".join(above), *_failing_within(text, line))
+    return next((failing for failing in texts if syntax.parse_or_none(failing) is not None), None)
+
+
+def _failing_within(text: str, line: int) -> Iterator[str]:
+    tree = shared_tree(text)
+    for node in (one for one in nodes_in(tree or ast.Module([], [])) if getattr(one, "lineno", 0) == line):
+        if isinstance(node, ast.stmt):
+            yield _replace_span(text, (line, node.col_offset), (line, node.col_offset), f"{_FAIL}; ")
+        if isinstance(node, ast.If):
+            end = node.test.end_lineno or line, node.test.end_col_offset or 0
+            yield _replace_span(text, (node.test.lineno, node.test.col_offset), end, f'exec("{_FAIL}")')
+
+
+def _replace_span(text: str, start: tuple[int, int], end: tuple[int, int], new: str) -> str:
+    """`start`, `end`: line, and column in bytes, as the tree of the text has them."""
+    lines = [line.encode("utf-8", "surrogateescape") for line in syntax.split_lines(text)]
+    head = [*lines[: start[0] - 1], lines[start[0] - 1][: start[1]]]
+    tail = [lines[end[0] - 1][end[1] :], *lines[end[0] :]]
+    return b"".join((*head, new.encode(), *tail)).decode("utf-8", "surrogateescape")
 
 
 def function_lines(text: str) -> frozenset[int]:
