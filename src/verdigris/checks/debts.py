@@ -52,8 +52,8 @@ def question_debts(
 ) -> Debts:
     """Asks about the decisions of a change and about open debts, in one trial.
 
-    `suite`: the run on the tree, which becomes the ground if this change is accepted. `foreign`: lines that run
-    only on other machines.
+    `suite`: the run on the tree, which becomes the ground if this change is accepted. `foreign`: lines that
+    run only on other machines.
     """
     mutated = make_mutants(candidate)
     decisions = (mutant for mutant in mutated.mutants if mutant.fails or _is_decision(mutant))

@@ -18,11 +18,11 @@ def run(text: str, argument: int) -> object:
     [
         ("def work(a):\n    if a > 1:\n        return 1\n    return 2\n", 4),
         (
-            "def work(a):\n    if a > 1:\n        return 1\n    elif a == 0:\n        return 2\n    return 3\n",
+            "def work(a):\n    if a > 1:\n        a = 1\n    elif a == 0:\n        return 2\n    return 3\n",
             4,
         ),
         (
-            "def work(a):\n    if a > 1:\n        return 1\n    elif (\n        a == 0\n    ):\n        return 2\n",
+            "def work(a):\n    if a > 1:\n        a = 1\n    elif (\n        a == 0\n    ):\n        a = 2\n",
             4,
         ),
         ("def work(a):\n    if a > 1:\n        return 'ö'\n    else: b = 'ö'; return b\n", 4),
