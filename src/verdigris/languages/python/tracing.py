@@ -59,7 +59,7 @@ class PythonTracing:
 
 
 def failing_at(text: str, line: int) -> str | None:
-    """Puts a statement that fails before the line, or into it: after `else:`, in the condition of an `elif`."""
+    """Puts a statement that fails before the line, or into it: after `else:`, or as condition of `elif`."""
     lines = text.splitlines(keepends=True)
     indent = lines[line - 1][: -len(lines[line - 1].lstrip())]
     above = [*lines[: line - 1], f"{indent}{_FAIL}\n", *lines[line - 1 :]]
