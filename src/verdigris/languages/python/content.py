@@ -24,8 +24,11 @@ _EQUALITIES = frozenset(
     }
 )
 _COMPARISON = """
-lambda a, e: (lambda plain, content: (
-    content(content, a, 40) == content(content, e, 40) if plain(plain, e) or plain(plain, a) else a == e
+lambda a, e: (lambda plain, content, given: (
+    content(content, a, 40) == content(content, e, 40)
+    or given(content, a, e) == content(content, e, 40)
+    or given(content, e, a) == content(content, a, 40)
+    if plain(plain, e) or plain(plain, a) else a == e
 ))(
     lambda plain, x: (
         type(x) in (int, float, complex, str, bytes, bool, type(None))
@@ -57,11 +60,22 @@ lambda a, e: (lambda plain, content: (
             (set, lambda t: set(set.__iter__(t))),
             (frozenset, lambda t: set(frozenset.__iter__(t)))
         ) if kind in type.mro(type(x))), object())
+    ),
+    lambda content, x, like: (
+        object() if {int, float, str, bytes, tuple, list, dict, set, frozenset} & set(type.mro(type(x)))
+        else content(content, set(y for y, _ in zip(x, range(len(like) + 1))), 40)
+        if type(like) in (set, frozenset)
+        else content(content, type(like)(y for y, _ in zip(x, range(len(like) + 1))), 40)
+        if type(like) in (list, tuple)
+        else content(content, {k: x[k] for k, _ in zip(x, range(len(like) + 1))}, 40) if type(like) is dict
+        else type(like)(x) if type(like) in (int, float, str, bytes)
+        else object()
     )
 )"""
 """A function of two values. It trusts the `__eq__` of Python, of installed packages and of classes NAMED.
 
-What lies forty levels deep compares itself. What is of no built-in type equals nothing.
+What lies forty levels deep compares itself. An object of no built-in type is what it gives without knowing
+what is expected: its items, its text or its number, by the type of the other side.
 """
 
 
