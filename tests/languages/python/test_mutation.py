@@ -33,6 +33,34 @@ def test_a_new_condition_is_made_always_true_and_always_false() -> None:
     ]
 
 
+def kinds(before: str, after: str) -> list[str]:
+    return [mutant.kind for mutant in mutate(before, after).mutants]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "answer", "kind"),
+    [("_b", "a", "literal"), ("b", "(a, b)", "default"), ("b", "locals()", "default")],
+)
+def test_a_parameter_that_the_body_does_not_use_is_no_decision(
+    parameter: str, answer: str, kind: str
+) -> None:
+    before = "def f(a):\n    return a\n"
+    assert kinds(before, f"def f(a, {parameter}=None):\n    return {answer}\n") == [kind]
+
+
+def test_the_text_by_which_an_object_is_shown_is_no_answer() -> None:
+    before = "class A:\n    pass\n"
+    after = "class A:\n    def NAME(self):\n        return 'A()' if self.b else 'A'\n"
+    assert kinds(before, after.replace("NAME", "__repr__")) == ["decision", "decision", "literal", "literal"]
+    assert kinds(before, after.replace("NAME", "__str__")) == ["decision", "decision", "answer", "answer"]
+
+
+def test_what_a_flag_keeps_for_type_checkers_is_not_asked() -> None:
+    before = "import typing\n\n\ndef f(a):\n    return a\n"
+    after = before.replace("\n\n\n", "\n\nif IS_TYPE_CHECKING:\n    from x import Y\n\n\n", 1)
+    assert kinds(before, after) == []
+
+
 @pytest.mark.parametrize(
     ("condition", "count"),
     [

@@ -73,7 +73,7 @@ _ENDS = _RETURNS | {"raise_statement", "throw_statement", "continue_statement", 
 _WRAPPERS = frozenset({"expression_statement", "expression_list", "else_clause"})
 _SCOPES = BLOCKS | {"module", "program", "source_file"}
 _LINKS = frozenset({"parenthesized_expression", "binary_expression", "boolean_operator"})
-_ELSEWHERE = re.compile(r"__main__|\bTYPE_CHECKING\b")
+_ELSEWHERE = re.compile(r"__main__|\b(?:\w+_)?TYPE_CHECKING\b")
 """What asks whether code runs as a program, or only for a type checker."""
 _MACHINE = re.compile(
     r"(?:not |!)?(?:sys\.(?:platform|version_info|implementation\.name)|os\.name|platform\.\w+\(\)"
