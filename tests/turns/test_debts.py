@@ -131,6 +131,16 @@ def test_a_person_accepts_what_no_test_runs_as_a_debt(world: World) -> None:
     assert "a = 100" not in str(owed(world))
 
 
+def test_a_function_that_no_test_runs_is_one_debt(world: World) -> None:
+    idle = "\n\ndef idle(a):\n    return 1 if a > 2 else a\n"
+    world.write("calc.py", CALC + SUB + idle)
+    assert world.settle(owe=True).verdict.accepted
+    assert [debt.change for debt in world.state.owed.values()] == [""]
+    assert owed(world) == (
+        "no test runs `return 1 if a > 2 else a` in calc.py:10: claim a red for it, or take it out",
+    )
+
+
 WEAK = {
     "two calls": "assert calc.sub(5, 3) == calc.sub(5, 3)",
     "any size": "import pytest\n    assert calc.sub(5, 3) == pytest.approx(2, abs=1000)",
@@ -144,7 +154,8 @@ def test_a_body_that_knows_nothing_is_owed_where_it_passes(tmp_path: Path, asser
     world.write("tests/test_sub.py", f"import calc\n\n\ndef test_sub():\n    {assertion}\n")
     world.claimed()
     accept(world, CALC + SUB)
-    assert any("` instead of the body of `sub` in calc.py:5" in text for text in owed(world))
+    (text,) = owed(world)
+    assert "` instead of the body of `sub` in calc.py:5" in text
 
 
 def test_the_first_step_of_a_kata_owes_nothing(tmp_path: Path) -> None:

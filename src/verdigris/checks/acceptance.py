@@ -249,7 +249,8 @@ def _with_debts(
         return replace(answers, scrutiny=replace(scrutiny, blocking=tuple(map(str, unasked))))
     foreign = find_foreign(candidate, suite)
     asked = settings.liveness and candidate.room is not None
-    debts = question_debts(candidate, claimed, suite, state.owed.values(), foreign) if asked else Debts()
+    idle = (*unasked, *foreign)
+    debts = question_debts(candidate, claimed, suite, state.owed.values(), idle) if asked else Debts()
     reasons = (*map(str, unasked), *(describe_unasked(debt.place, debt.what) for debt in debts.unrun))
     if refuses and reasons:
         return replace(answers, scrutiny=replace(scrutiny, blocking=reasons))

@@ -48,24 +48,22 @@ def question_debts(
     claimed: Sequence[str],
     suite: TestReport,
     open_debts: Iterable[Debt],
-    foreign: Collection[Unasked] = (),
+    idle: Collection[Unasked] = (),
 ) -> Debts:
     """Asks about the decisions of a change and about open debts, in one trial.
 
-    `suite`: the run on the tree, which becomes the ground if this change is accepted. `foreign`: lines that
-    run only on other machines.
+    `suite`: the run on the tree, which becomes the ground if this change is accepted. `idle`: lines that no
+    test runs, so that none notices what they decide.
     """
     mutated = make_mutants(candidate)
     decisions = (mutant for mutant in mutated.mutants if mutant.fails or _is_decision(mutant))
-    mutants = [
-        mutant
-        for mutant in (*decisions, *make_empty_bodies(candidate))
-        if not any(p.path == mutant.path and p.first <= mutant.line <= p.last for p in foreign)
-    ]
+    mutants = [*decisions, *make_empty_bodies(candidate)]
+    texts = texts_at(candidate.project, candidate.tree, {mutant.path for mutant in mutants})
+    unrun = {(place.path, line) for place in idle for line in range(place.first, place.last + 1)}
+    mutants = [mutant for mutant in mutants if (mutant.path, _changed_line(mutant, texts)) not in unrun]
     held, gone = _find_mutants(candidate, open_debts, candidate.tree)
     trial = Trial(suite, max(LEAST_SECONDS, suite.duration_ms / 1000), first=tuple(claimed))
     tried = try_mutants(candidate, [*mutants, *held.values()], trial)
-    texts = texts_at(candidate.project, candidate.tree, {mutant.path for mutant in mutants})
     unnoticed = [mutant for mutant in mutants if mutant in tried.unnoticed]
     new = {debt.id: debt for m in unnoticed if not m.fails for debt in [_debt_of(m, texts[m.path])]}
     return Debts(
@@ -84,6 +82,13 @@ def find_paid(candidate: Candidate, ran: TestReport, open_debts: Iterable[Debt])
         return gone
     tried = try_mutants(candidate, held.values(), replace(trial, first=tuple(trial.passing)))
     return (*gone, *_paid(held, tried))
+
+
+def _changed_line(mutant: Mutant, texts: Mapping[str, str]) -> int:
+    """The first line that a mutant changes: of a function without its body, the first of the body."""
+    data = mutant.data.decode("utf-8", "surrogateescape")
+    pairs = zip(texts[mutant.path].splitlines(), data.splitlines(), strict=False)
+    return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), mutant.line)
 
 
 def _is_decision(mutant: Mutant) -> bool:

@@ -84,8 +84,11 @@ def is_there(debt: Debt, text: str) -> bool:
 
 
 def list_debts(debts: Iterable[Debt]) -> tuple[str, ...]:
-    """A line for each place."""
-    return tuple(dict.fromkeys(map(str, debts)))
+    """A line for each place: a case that notices one change there usually notices the others."""
+    first: dict[tuple[str, str], Debt] = {}
+    for debt in debts:
+        first.setdefault((debt.place, debt.what), debt)
+    return tuple(map(str, first.values()))
 
 
 def _line_starts(text: str) -> Iterator[int]:
