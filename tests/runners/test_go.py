@@ -116,11 +116,11 @@ class TestLive:
         (tmp_path / "reports").mkdir()
         (tmp_path / "go.mod").write_text("module example.com/m\n\ngo 1.20\n")
         (tmp_path / "m_test.go").write_text(
-            'package m\n\nimport "fmt"\n\nfunc ExampleIdle() {\n\tfmt.Println(1)\n}\n\n'
-            "func ExampleAsked() {\n\tfmt.Println(1)\n\t// Output: 1\n}\n"
+            'package m\n\nimport "fmt"\n\nfunc Example_idle() {\n\tfmt.Println(1)\n}\n\n'
+            "func Example_asked() {\n\tfmt.Println(1)\n\t// Output: 1\n}\n"
         )
         report = run_tool(RUNNER, tmp_path, (), reports=tmp_path / "reports", collect_only=True)
-        assert report.collected == ("m_test.go::ExampleAsked",), report.tail
+        assert report.collected == ("m_test.go::Example_asked",)
 
     def test_exits_that_claim_success(self, project: Path, tmp_path: Path) -> None:
         early = run_tool(RUNNER, project, ("exits",), reports=tmp_path, env={"EARLY": "1"})
