@@ -1,4 +1,5 @@
 """The lines that a run executes, as `sys.settrace` shows them."""
+
 from __future__ import annotations
 
 import sys
