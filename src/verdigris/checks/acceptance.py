@@ -229,13 +229,12 @@ def question_turn(
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     if scrutiny.blocking or scrutiny.doubts or not held_out:
         return Answers(scrutiny, held_out)
-    return _with_debts(candidate, state, claimed, suite, Answers(scrutiny), owe=owe)
+    return _with_debts(candidate, state, suite, Answers(scrutiny), owe=owe)
 
 
 def _with_debts(
     candidate: Candidate,
     state: WorktreeState,
-    claimed: Sequence[str],
     suite: TestReport,
     answers: Answers,
     *,
@@ -249,8 +248,8 @@ def _with_debts(
         return replace(answers, scrutiny=replace(scrutiny, blocking=tuple(map(str, unasked))))
     foreign = find_foreign(candidate, suite)
     asked = settings.liveness and candidate.room is not None
-    idle = (*unasked, *foreign)
-    debts = question_debts(candidate, claimed, suite, state.owed.values(), idle) if asked else Debts()
+    claims, idle = state.claims.values(), (*unasked, *foreign)
+    debts = question_debts(candidate, claims, suite, state.owed.values(), idle) if asked else Debts()
     reasons = (*map(str, unasked), *(describe_unasked(debt.place, debt.what) for debt in debts.unrun))
     if refuses and reasons:
         return replace(answers, scrutiny=replace(scrutiny, blocking=reasons))
@@ -258,7 +257,13 @@ def _with_debts(
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
         unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
         debts, reasons = replace(debts, new=(*debts.new, *debts.unrun, *unrun)), ()
-    noted = (*scrutiny.noted, *describe_foreign(foreign), *_describe_untried(debts.untried), *reasons)
+    noted = (
+        *scrutiny.noted,
+        *describe_foreign(foreign),
+        *debts.noted,
+        *_describe_untried(debts.untried),
+        *reasons,
+    )
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
 
 

@@ -55,6 +55,12 @@ def watchable(edits: TreeDifference) -> tuple[str, ...]:
     return tuple(c.path for c in edits.source if is_traced(c.path) and not c.deleted)
 
 
+def new_lines(project: Project, start: str, tree: str, edits: TreeDifference) -> dict[str, frozenset[int]]:
+    """The first lines of new statements in these files."""
+    paths = watchable(edits)
+    return added_lines(texts_at(project, start, paths), texts_at(project, tree, paths)) if paths else {}
+
+
 def run_suite_traced(
     project: Project,
     request: TestRequest,
@@ -73,13 +79,13 @@ def run_suite_traced(
     doubtful = tuple(result.native_id for result in failing if doubt(result))
     if not request.trace or not doubtful:
         return report
-    plain = replace(request, trace=(), uses=False)
+    plain = replace(request, trace=(), watch={}, uses=False)
     again = execute(project, replace(plain, names=doubtful), layer=layer)
     if not any(result.status is Status.PASS for result in again.results):
         return report
     announce(progress, "the suite, untraced")
     untraced = execute_suite(project, plain, layer=layer, progress=progress)
-    return replace(untraced, lines=report.lines, uses=report.uses)
+    return replace(untraced, lines=report.lines, uses=report.uses, doubles=report.doubles, left=report.left)
 
 
 def find_unasked(candidate: Candidate, suite: TestReport) -> tuple[Unasked, ...]:

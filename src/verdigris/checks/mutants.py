@@ -7,27 +7,28 @@ function are asked, and a run ends with its first failure. Elsewhere each mutant
 from __future__ import annotations
 
 import time
-from random import SystemRandom
 from typing import TYPE_CHECKING
 
+from verdigris.checks.affected import may_run, places_of
+from verdigris.checks.changed_runs import ChangedTree, ForkedRuns, run_forked
 from verdigris.checks.liveness.judgement import SPENT
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import replace, value
-from verdigris.execution.room import Layer
-from verdigris.execution.test_run import execute_suite, run_request
+from verdigris.core.value import value
+from verdigris.execution.test_run import execute_suite
 from verdigris.execution.test_selection import by_stack, stack_of
-from verdigris.languages.findings import Mutant, Mutated
+from verdigris.languages.findings import Mutant, Mutated, TestText
 from verdigris.languages.registry import by_language, is_traced, reader_of
-from verdigris.runners.protocol import Progress, RequestedRuns, TestRequest, announce
+from verdigris.runners.protocol import Progress, TestRequest, announce
 from verdigris.storage.draws import lot_of
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate
-    from verdigris.core.report import RunUses, VariantOutcome
+    from verdigris.core.report import VariantOutcome
     from verdigris.core.settings import Stack
 
 MOST = 12
@@ -36,6 +37,8 @@ _ENDLESS = 3.0
 """A mutant that takes so many times as long as the suite, and so many seconds more, never ends."""
 _WORTH_A_TRACE_MS = 2_000
 """From this time on that the first tests would take, one run more tells which of them run a function."""
+_LONGEST, _LENGTHS = 20, 2
+"""The longest list that holds nothing, and how many lengths are tried of those that tests expect."""
 _NO_TIME = "time or number of tries was used up"
 _UNBUILT = "what it was changed to does not build"
 _UNLIKE = "the tests do not pass in a run of this kind"
@@ -87,12 +90,31 @@ def make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     return Mutated(tuple(mutants), (*untried, *unread))
 
 
-def make_empty_bodies(candidate: Candidate) -> tuple[Mutant, ...]:
+def make_empty_bodies(candidate: Candidate, claimed: Sequence[str]) -> tuple[Mutant, ...]:
     """A mutant for each answer that a new or changed function could give without knowing anything."""
-    read, trees = candidate.project.workspace.read_many, (candidate.start, candidate.tree)
+    project, trees = candidate.project, (candidate.start, candidate.tree)
+    tests = texts_at(project, candidate.tree, dict.fromkeys(split_id(name).path for name in claimed))
+    lengths = expected_lengths(claimed, tests)
     by = by_language(c.path for c in candidate.edits.source)
-    sides = ((language.source, [read(at, paths) for at in trees]) for language, paths in by.items())
-    return tuple(mutant for source, (old, new) in sides for mutant in source.empty_bodies(old, new))
+    sides = (
+        (language.source, [project.workspace.read_many(at, mine) for at in trees])
+        for language, mine in by.items()
+    )
+    return tuple(
+        mutant for source, (old, new) in sides for mutant in source.empty_bodies(old, new, None, lengths)
+    )
+
+
+def expected_lengths(names: Iterable[str], texts: Mapping[str, str]) -> tuple[int, ...]:
+    """The small numbers that tests expect, which may be lengths. `texts`: of their files."""
+    tests = [(split_id(name).path, split_id(name).function) for name in names]
+    literals = (
+        literal
+        for path, name in dict.fromkeys(tests)
+        for literal in reader_of(path).validation.expected_literals(TestText(path, name, texts))
+    )
+    numbers = dict.fromkeys(int(literal) for literal in literals if literal.isdecimal())
+    return tuple(number for number in numbers if 0 < number <= _LONGEST)[:_LENGTHS]
 
 
 def try_mutants(candidate: Candidate, mutants: Iterable[Mutant], trial: Trial) -> Tried:
@@ -149,7 +171,8 @@ class _SetTrial:
                 continue
             if self._seconds_left() <= 0:
                 return Tried((), (*untried, *(f"{describe_place(mutant)}: {_NO_TIME}" for mutant in left)))
-            asked = self._choose_tests(left, names, late=names is rest)
+            chosen = zip(left, self._choose_tests(left, names, late=names is rest), strict=True)
+            asked = [_only_own(mutant, names) if mutant.test else own for mutant, own in chosen]
             idle = [mutant for mutant, own in zip(left, asked, strict=True) if not own]
             busy = [(mutant, own) for mutant, own in zip(left, asked, strict=True) if own]
             survivors, unsure = self._try_set(busy) if busy else ([], [])
@@ -170,8 +193,10 @@ class _SetTrial:
         uses = self.uses
         if uses is None or uses.problem:
             return [names] * len(mutants)
-        places = {mutant: frozenset(_places_of(uses, mutant)) for mutant in mutants}
-        return [tuple(name for name in names if _may_run(uses, name, places[m])) for m in mutants]
+        places = {
+            m: places_of(uses, m.path, m.data.decode("utf-8", "surrogateescape"), m.line) for m in mutants
+        }
+        return [tuple(name for name in names if may_run(uses, name, places[m])) for m in mutants]
 
     def _try_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> tuple[list[Mutant], list[str]]:
         """The mutants that none of their tests notices, and what could not be tried."""
@@ -190,61 +215,34 @@ class _SetTrial:
                 unnoticed.append(mutant)
         return unnoticed, untried
 
-    def _run_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> list[VariantOutcome | None]:
+    def _run_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> Sequence[VariantOutcome | None]:
         """How the runs ended: first the true one, of all their tests, then that of each mutant."""
-        project, tree = self.candidate.project, self.candidate.tree
-        paths = list(dict.fromkeys(mutant.path for mutant, _ in asked))
-        plain = {p: data for p, data in project.workspace.read_many(tree, paths).items() if data is not None}
         every = tuple(dict.fromkeys(name for _, names in asked for name in names))
-        texts = [plain, *({**plain, mutant.path: mutant.data} for mutant, _ in asked)]
-        selected = [every, *(names for _, names in asked)]
-        order = SystemRandom().sample(range(len(texts)), len(texts))
-        seconds = self._seconds_left()
-        took = sum(self.took.get(name, 0) for name in every)
-        runs = RequestedRuns(
-            tuple({path: _decode(data) for path, data in texts[at].items()} for at in order),
-            seconds=seconds,
-            each=time_for_mutant(took, seconds),
+        seconds, took = self._seconds_left(), sum(self.took.get(name, 0) for name in every)
+        runs = ForkedRuns(
+            [{}, *({mutant.path: mutant.data} for mutant, _ in asked)],
+            [every, *(names for _, names in asked)],
+            seconds,
+            time_for_mutant(took, seconds),
             until_failure=True,
             preload=self.trial.ran.installed,
-            names=tuple(selected[at] for at in order),
         )
-        request = TestRequest(every, runs=runs, sources=(), timeout=seconds + project.settings.timeout)
-        report = run_request(project, self.stack, request, layer=self.candidate.room)
-        by_index = {order[outcome.index]: outcome for outcome in report.variants}
-        return [by_index.get(at) for at in range(len(texts))]
+        return run_forked(_tree_of(self.candidate), self.stack, runs).runs
 
     def _seconds_left(self) -> float:
         return self.ends - time.monotonic()
 
 
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
+def _only_own(mutant: Mutant, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name == mutant.test)
 
 
-def _places_of(uses: RunUses, mutant: Mutant) -> Iterable[int]:
-    """Numbers of the functions in which a mutant stands; where that is unclear, of all in its file."""
-    here = {line: number for number, (at, line) in enumerate(uses.places) if at == mutant.path}
-    tracing = reader_of(mutant.path).tracing()
-    named = None if tracing is None else tracing.name_lines(_decode(mutant.data), {*here, mutant.line})
-    if named is None or not named[mutant.line]:
-        return here.values()
-    return [number for line, number in here.items() if named[line] == named[mutant.line]]
-
-
-def _may_run(uses: RunUses, test: str, wanted: frozenset[int]) -> bool:
-    used = uses.tests.get(test)
-    if used is None or used.unsure:
-        return True
-    shared = [uses.common[key] for key in ("", split_id(test).path) if key in uses.common]
-    return any(not wanted.isdisjoint(uses.sets[at]) for at in (used.functions, *shared))
+def _tree_of(candidate: Candidate) -> ChangedTree:
+    return ChangedTree(candidate.project, candidate.tree, candidate.room)
 
 
 def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, ends: float) -> Tried:
     """One run of the suite for each mutant, as far as time and number go."""
-    project, tree = candidate.project, candidate.tree
-    base = candidate.room or Layer(tree, tree)
-    modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
     unnoticed: list[Mutant] = []
     untried: list[str] = []
     for number, mutant in enumerate(mutants):
@@ -255,11 +253,10 @@ def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, end
         announce(
             trial.progress, f"changes that a test should notice, {number + 1} of {min(MOST, len(mutants))}"
         )
-        contents = {mutant.path: (modes[mutant.path], mutant.data)}
-        layer = replace(base, wanted=project.workspace.compose(tree, contents), worktree=tree)
+        layer = _tree_of(candidate).layer_with({mutant.path: mutant.data})
         # What is built first may take longer than the suite did, whose build was kept.
         limit = time_for_mutant(trial.ran.duration_ms, left) if is_loaded_singly(mutant.path) else left
-        report = execute_suite(project, TestRequest(timeout=limit, sources=()), layer=layer)
+        report = execute_suite(candidate.project, TestRequest(timeout=limit, sources=()), layer=layer)
         match _is_noticed(mutant, report, trial.passing):
             case False:
                 unnoticed.append(mutant)

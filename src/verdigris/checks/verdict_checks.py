@@ -5,10 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from verdigris.checks.affected import find_affected
 from verdigris.checks.coverage import watchable
+from verdigris.checks.doubles import judge_doubles
 from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests, oppose
 from verdigris.checks.liveness.judgement import Liveness
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
+from verdigris.checks.process_state import judge_left
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import function_of, split_id
@@ -33,10 +36,6 @@ if TYPE_CHECKING:
     from verdigris.core.state import Claim
     from verdigris.execution.room import Layer
 
-_SAMPLE = 6
-"""How many unclaimed tests are tried besides."""
-_LEAST_MS = 200
-"""They may take as long as the claimed tests together, or at least so many milliseconds."""
 NO_SANDBOX = "liveness not tried: no sandbox can be made here"
 
 
@@ -63,9 +62,11 @@ def scrutinise(
     project, start, tree, edits = candidate.project, candidate.start, candidate.tree, candidate.edits
     tests = traced_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits)
+    doubles = judge_doubles(candidate, claimed, () if suite is None else suite.doubles)
+    blocking, noted = (*blocking, *doubles.hollow), (*noted, *doubles.noted)
     if not project.settings.liveness:
-        return VerdictChecks(blocking, noted)
-    others = _sample_affected_tests(candidate, claimed, tests, suite)
+        return VerdictChecks(blocking, (*noted, *judge_left(candidate, (), suite, tests).noted))
+    others = _find_affected_tests(candidate, claimed, tests, suite)
     request = LivenessRequest(
         {**tests, **(shared or {})},
         tuple(claimed),
@@ -75,37 +76,36 @@ def scrutinise(
         {claim.native_id: claim.place for claim in claims},
     )
     alive = _try_assertions(candidate, request)
+    left = judge_left(candidate, claimed, suite, tests)
     unreached = (f"not shown to be live: {what}" for what in alive.unreached)
-    return VerdictChecks((*blocking, *alive.hollow), (*noted, *unreached), alive.doubts)
+    return VerdictChecks(
+        (*blocking, *alive.hollow, *left.blocking), (*noted, *unreached, *left.noted), alive.doubts
+    )
 
 
-def _sample_affected_tests(
+def _find_affected_tests(
     candidate: Candidate, claimed: Sequence[str], tests: dict[str, str], suite: TestReport | None
 ) -> tuple[str, ...]:
-    """Tests besides the claimed ones that the change may have hollowed out: a sample, and a short one."""
+    """Tests besides the claimed ones that the change may have hollowed out: those that ran it.
+
+    Where the run could not record that, those that name something of it.
+    """
     paths = watchable(candidate.edits)
     if suite is None or not paths:
         return ()
     functions = frozenset(map(function_of, claimed))
-    took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
-    passed = [i for i in took if function_of(i) not in functions and is_traced(split_id(i).path)]
-    mine = sum(ms for i, ms in took.items() if function_of(i) in functions)
-    left = max(_LEAST_MS, mine)
-    chosen: list[str] = []
-    for function in _list_affected(candidate, passed, tests):
-        cost = sum(ms for i, ms in took.items() if function_of(i) == function)
-        if cost <= left and len(chosen) < _SAMPLE:
-            left -= cost
-            chosen.append(function)
-    return tuple(chosen)
-
-
-def _list_affected(candidate: Candidate, passed: Sequence[str], tests: Mapping[str, str]) -> Iterator[str]:
-    for language, paths in by_language(watchable(candidate.edits)).items():
-        before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
-        if (tracing := language.tracing()) is not None:
-            lot = lot_of(candidate.project, candidate.start, candidate.tree, "affected")
-            yield from tracing.affected_tests(passed, tests, before, after, lot)
+    passing = (r.native_id for r in suite.results if r.status is Status.PASS)
+    passed = [i for i in passing if function_of(i) not in functions and is_traced(split_id(i).path)]
+    before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
+    affected = find_affected(suite.uses, before, after, passed)
+    lot = lot_of(candidate.project, candidate.start, candidate.tree, "affected")
+    if affected is not None:
+        return tuple(lot.sample(affected, len(affected)))
+    by = by_language(paths)
+    readers = [tracing for language in by if (tracing := language.tracing()) is not None]
+    return tuple(
+        name for tracing in readers for name in tracing.affected_tests(passed, tests, before, after, lot)
+    )
 
 
 def _static(
@@ -161,15 +161,19 @@ def _try_assertions(turn: Candidate, request: LivenessRequest) -> Liveness:
     changed = [c.path for c in turn.edits.source]
     graft = project.workspace.graft(tree, start, paths) if paths else tree
     for stack in project.settings.stacks:
-        mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
+        mine, more, rest = tuple(claimed.get(stack, ())), tuple(others.get(stack, ())), tuple[str, ...]()
         if not language_named(stack.language).traces and room is not None and request.suite is not None:
-            more = affected_tests(project, stack, tree, changed, mine, request.suite)
-        if not mine and not more:
+            more, rest = affected_tests(project, stack, tree, changed, mine, request.suite)
+        if not (mine or more or rest):
             continue
         if not language_named(stack.language).traces:
             alive = oppose(project, stack, OpposedTests(tree, mine, more, before=graft), room)
             is_confined = room is not None or not mine
             findings.append(alive if is_confined else replace(alive, unreached=(NO_SANDBOX,)))
+            if rest and not alive.hollow:
+                once = OpposedTests(tree, (), rest, before=graft, once=True)
+                asked = oppose(project, stack, once, room)
+                findings.append(replace(asked, doubts=(), unreached=(*asked.unreached, *asked.doubts)))
         elif not possible(project).ok:
             findings.append(Liveness((), (NO_SANDBOX,)))
         else:

@@ -139,6 +139,26 @@ class VariantOutcome:
 
 
 @value
+class DoubleCall:
+    """Source that was traced called code that stands in its place, by a name of its own."""
+
+    test: str
+    """The native id of the test that ran."""
+    name: str
+    """In the module of the caller; after a dot: in the class of its object."""
+    path: str
+    """Where the called code stands; empty: it is a mock of the standard library."""
+    line: int
+    by: str
+    by_line: int
+    """The call."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.by}:{self.by_line}"
+
+
+@value
 class FileUse:
     """What a run did with a file of the worktree, environments excluded."""
 
@@ -147,6 +167,17 @@ class FileUse:
     """`made`: it ran code that it built from data, such as a pickle or a text."""
     by: str = ""
     """The nearest file of the project on the stack, with the line where code was made."""
+
+
+@value
+class LeftSetting:
+    """What the process is set to, and a watched line of source left changed."""
+
+    name: str
+    before: str
+    after: str
+    at: str
+    """`path:line`."""
 
 
 @value
@@ -210,6 +241,8 @@ class TestReport:
     """Executed lines per traced file, if the run was traced."""
     cut: bool = False
     """Whether lines that ran are missing: Python drops a tracer where a test recurses too deeply."""
+    doubles: tuple[DoubleCall, ...] = ()
+    """Calls of code that stands in the place of source, if the run was traced."""
 
     strays: int = 0
     """Lines on the channel that the reporter did not write."""
@@ -227,6 +260,10 @@ class TestReport:
     """Files of the worktree, outside environments, that any process in the run's room opened."""
     below: tuple[str, ...] = ()
     """Code files outside the project that it loaded: absolute paths."""
+    outside_reads: tuple[FileUse, ...] = ()
+    """In Python: what the project's code read outside worktree, interpreter and libraries, and where."""
+    left: tuple[LeftSetting, ...] = ()
+    """In Python: what watched lines left changed for the whole process."""
     sandbox: Literal["overlay", "none"] = "none"
     """What confined the run."""
     wrote: tuple[str, ...] = ()
@@ -240,7 +277,20 @@ class TestReport:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
 
 
-_UNITED = ("loaded", "outside", "files", "opened", "below", "installed", "notes")
+_UNITED = (
+    *(
+        "doubles",
+        "loaded",
+        "outside",
+        "files",
+        "opened",
+        "below",
+        "outside_reads",
+        "left",
+        "installed",
+        "notes",
+    ),
+)
 """Lists without repetitions."""
 _WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.FINISHED)
 

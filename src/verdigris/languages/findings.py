@@ -95,9 +95,9 @@ class MeasuredFault:
     what: str
 
 
-MutantKind = Literal["decision", "bound", "answer", "literal", "default", "body"]
+MutantKind = Literal["decision", "bound", "answer", "literal", "default", "body", "arrange"]
 """What a mutant changes: a condition, its boundary, a literal that is returned, another one, a parameter; or
-it replaces a whole body by one that knows nothing.
+it replaces a whole body by one that knows nothing, or changes what a test sets up.
 """
 
 
@@ -116,6 +116,8 @@ class Mutant:
     subject: str = ""
     """The code that was changed, on one line."""
     kind: MutantKind = "decision"
+    test: str = ""
+    """The native id of the only test that is asked; empty: each that runs the place."""
 
 
 @value

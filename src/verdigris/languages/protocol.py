@@ -332,9 +332,16 @@ class SourceReader(Part):
         return findings.Mutated()
 
     def empty_bodies(
-        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        named: Collection[str] | None = None,
+        lengths: Collection[int] = (),
     ) -> Iterator[Mutant]:
-        """Mutants in which a new or changed function returns an answer that knows nothing."""
+        """Mutants in which a new or changed function returns an answer that knows nothing.
+
+        `named`: instead, the functions with these names, stubs too. `lengths`: of lists that hold nothing.
+        """
         return iter(())
 
     def renamed_words(
@@ -376,6 +383,13 @@ class Liveness(Part):
     def contents(self, texts: Mapping[str, bytes], asked: Iterable[str]) -> tuple[Probe, ...]:
         """Equalities that compare plain data by content; honest code passes all of them at once."""
         return ()
+
+    def arrangements(self, texts: Mapping[str, bytes], native: str, lot: Chance) -> Iterator[Mutant]:
+        """Changes what a test sets up: a literal that it passes to the code, or a step that is left out.
+
+        Nothing for a test that expects no value of its own, such as one that an error is raised.
+        """
+        return iter(())
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         """Why a test has no probe."""

@@ -103,6 +103,8 @@ class TestRequest:
     """Seconds for the whole run; None: as configured."""
     limit: float | None = None
     """Seconds after which a test that has not ended is stopped, and fails where it is."""
+    watch: Mapping[str, Collection[int]] = field(default_factory=dict)
+    """By traced file, lines of which the report says what they leave changed for the whole process."""
     uses: bool = False
     """Whether the report shall contain the project's functions that each test runs."""
     learn: bool = False

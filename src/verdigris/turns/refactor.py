@@ -12,6 +12,7 @@ from verdigris.checks.coverage import (
     describe_foreign,
     find_foreign,
     lines_run_apart,
+    new_lines,
     run_suite_traced,
 )
 from verdigris.checks.evidence import (
@@ -22,7 +23,7 @@ from verdigris.checks.evidence import (
     suite_names,
     test_events,
 )
-from verdigris.checks.file_use import objections_of
+from verdigris.checks.file_use import data_outside, objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
@@ -236,7 +237,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
     announce(progress, "the suite")
     request = TestRequest(
         trace=traced,
-        uses=bool(traced),
+        watch=new_lines(project, refactor.tree, tree, edits),
         timeout=time_limit(project, state),
         sources=source_roots(project, tree),
     )
@@ -264,7 +265,9 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_files(project, report),
-        undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
+        undermined=find_changes(
+            project, refactor.foundation, refactor.founded, report.below, data_outside(project, report)
+        ),
         noted=(*about_the_run(project, report), *describe_foreign(find_foreign(candidate, report))),
     )
 

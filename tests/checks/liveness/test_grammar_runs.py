@@ -146,3 +146,18 @@ def test_nor_does_a_refactor(world: World) -> None:
     done = refactor.end(world.project)
     assert isinstance(done, Settlement)
     assert done.verdict.kind is Kind.HOLLOW, done.verdict
+
+
+def test_a_slow_test_is_asked_too(world: World) -> None:
+    slow = 'test("it", async () => { await new Promise((end) => setTimeout(end, 1500)); '
+    world.write("src/f.js", 'exports.f = () => "IV";\n')
+    world.write("src/g.js", STUB.replace("exports.f", "exports.g"))
+    world.write("test/f.test.js", HEAD + slow + 'assert.equal(f(4), "IV"); });\n')
+    world.repo.commit("slow")
+    world.write("test/g.test.js", OTHER)
+    world.claimed("test/g.test.js::it", "src/")
+    world.write("src/g.js", 'exports.g = require("./f.js").f;\n')
+    world.write("src/f.js", lying("true"))
+    verdict = world.settle().verdict
+    assert verdict.kind is Kind.HOLLOW
+    assert any("test/f.test.js" in reason for reason in verdict.reasons)

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from verdigris.languages.probes import Probe, Try
     from verdigris.storage.project import Project
 
-_SAMPLE, _FILES, _SPARE_MS = 8, 3, 1_000
-"""Unclaimed tests that are tried at most, in how many files, and how long these may take at least."""
+_SPARE_MS = 1_000
+"""How long files of unclaimed tests may take at least, to be asked as often as claimed ones."""
 _ALWAYS = 2
 """Changed texts that are tried however long the tests take."""
 
@@ -67,6 +67,8 @@ class OpposedTests:
     """Of unclaimed tests that pass in the suite."""
     before: str | None = None
     """The tree without the change; what an unclaimed test passes there too is no news."""
+    once: bool = False
+    """Each is asked with one change only."""
     held: Held | None = None
     """The claimed ones are held-out tests; `tree` is then the one without them."""
 
@@ -82,7 +84,7 @@ def oppose(project: Project, stack: Stack, tests: OpposedTests, room: Layer | No
     dice = lot_of(project, tests.tree, tests.before or "", stack.root)
     found = project.workspace.read_many(tests.tree, paths) if held is None else held.texts
     texts = {path: data for path in paths if (data := found.get(path)) is not None}
-    most, least = language.liveness.tried_texts
+    most, least = (1, 1) if tests.once else language.liveness.tried_texts
     known = language.liveness.probes(texts, (*claimed, *others), dice, most)
     reached = {name for probe in known for name in probe.names}
     others = [native for native in others if native in reached]
@@ -104,10 +106,10 @@ def affected_tests(
     changed: Sequence[str],
     claimed: Sequence[str],
     suite: TestReport,
-) -> tuple[str, ...]:
-    """Unclaimed tests that the change may have hollowed out: some of those that pass, drawn at random.
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Unclaimed tests that pass and that the change may have hollowed out: those whose files reach it.
 
-    Whole files are run, so those of claimed tests come first, and others while they take little time.
+    Whole files are run. The tests of those that take little time come first; the others are asked once.
     """
     took: dict[str, int] = {}
     passing: dict[str, list[str]] = {}
@@ -118,22 +120,23 @@ def affected_tests(
             passing.setdefault(path, []).append(result.native_id)
     goals = [path for path in changed if language_of(path) == stack.language]
     if not goals or not passing:
-        return ()
+        return (), ()
     files = [entry.path for entry in project.workspace.files(tree)]
     read = partial(project.workspace.read_many, tree)
     mine = {split_id(native).path for native in claimed}
     stacked = [p for p in passing if stack_of(project.settings.stacks, p) == stack]
     reached = sorted(language_named(stack.language).imports.reaching(stacked, goals, files, read))
-    dice = lot_of(project, tree, stack.root, "affected")
-    dice.shuffle(reached)
+    lot_of(project, tree, stack.root, "affected").shuffle(reached)
     left = max(_SPARE_MS, sum(took.get(path, 0) for path in mine))
-    chosen = [path for path in reached if path in mine]
-    for path in (p for p in reached if p not in mine):
-        if len(chosen) < _FILES and took[path] <= left:
-            left -= took[path]
-            chosen.append(path)
-    natives = [native for path in chosen for native in passing[path]]
-    return tuple(dice.sample(natives, min(_SAMPLE, len(natives))))
+    near = [path for path in reached if path in mine]
+    for path in (p for p in reached if p not in mine and took[p] <= left):
+        left -= took[path]
+        near += [path] if left >= 0 else []
+    rest = (path for path in reached if path not in near)
+    return (
+        tuple(native for path in near for native in passing[path]),
+        tuple(native for path in rest for native in passing[path]),
+    )
 
 
 class _SetRuns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from verdigris.checks.liveness.judgement import (
     SPENT,
@@ -16,11 +16,11 @@ from verdigris.checks.liveness.judgement import (
     judge_runs,
     reached_assertions,
 )
-from verdigris.core.report import Status, TestReport, suite_of
+from verdigris.core.report import Status, TestReport, VariantOutcome, suite_of
 from verdigris.core.test_ids import function_of, split_id
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.test_run import run_request
-from verdigris.languages.probes import plan_content_run, plan_runs
+from verdigris.languages.probes import RunSet, plan_content_run, plan_runs
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.storage.draws import lot_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
-    from verdigris.languages.probes import Probe, RunSet, Variant
+    from verdigris.languages.probes import Probe, Variant
     from verdigris.storage.project import Project
 
 _START = 0.25
@@ -42,8 +42,11 @@ _BRANCH = 0.05
 _FEW, _CHANGES = 6, 2
 """Variants up to which an assertion is changed once more, and how many changes of it are tried."""
 _MOST = 1_000
+_NEAR = 0.2
+"""Seconds that unclaimed tests may take in each run, if the claimed ones take less; the others run once."""
 _PATIENCE = 10.0
 """Seconds that one run may take in any case."""
+_ENDS: Mapping[Status, Literal["passed", "skipped"]] = {Status.PASS: "passed", Status.SKIP: "skipped"}
 _SLOWER = 2
 """So many times slower than at its red a test may be, to be called as slow."""
 
@@ -105,7 +108,7 @@ class LiveRuns:
     def try_all(self) -> Liveness:
         """The claimed tests and the others in one set; what is then unclear, in others of its own."""
         claimed = _functions(self.asked.claimed)
-        others = tuple(name for name in _functions(self.asked.others) if name not in claimed)
+        others, rest = self._split_by_cost(claimed)
         runs = self._plan_all((*claimed, *others))
         for name in claimed:
             if name not in runs.totals:
@@ -117,7 +120,34 @@ class LiveRuns:
             self._judge(judge_runs(runs, report.variants, asked), runs, claimed, others)
             if not self._found.hollow:
                 self._compare_content(claimed)
+        if rest and not self._found.hollow:
+            self._ask_once(rest)
         return self._found.as_liveness()
+
+    def _split_by_cost(self, claimed: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Unclaimed tests that are asked as often as the claimed ones, and those that are asked once."""
+        left = max(_NEAR, self._estimate(claimed))
+        near: list[str] = []
+        rest: list[str] = []
+        for name in (name for name in _functions(self.asked.others) if name not in claimed):
+            cost = self._estimate([name])
+            (near if cost <= left else rest).append(name)
+            left -= cost if cost <= left else 0
+        return tuple(near), tuple(rest)
+
+    def _ask_once(self, names: tuple[str, ...]) -> None:
+        """One change of each test in one run. How they end without a change is known from the suite."""
+        planned = self._plan(self._probes(names), 1, 1)
+        changed = [member for member in planned.members if member.tries]
+        if not changed or self.asked.suite is None:
+            return
+        runs = RunSet((*changed, planned.members[planned.truth]), len(changed), planned.totals)
+        report = self._call(replace(runs, members=tuple(changed)), names)
+        judged = judge_runs(runs, (*report.variants, _as_variant(self.asked.suite, runs.truth)), ())
+        self._judge_others(judged.hollow, runs)
+        late = [name for name in names if name in judged.away]
+        if late:
+            self._found.noted.append(f"{late[0]}{_and_more(late)}: not asked: {judged.away[late[0]]}")
 
     def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
         """What must pass again: all of a test, or the rows that pass in the suite, if others do not."""
@@ -294,6 +324,14 @@ def _decoded(variant: Variant) -> dict[str, str]:
 
 def _functions(natives: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(function_of, natives)))
+
+
+def _as_variant(suite: TestReport, index: int) -> VariantOutcome:
+    return VariantOutcome(index, {r.native_id: _ENDS.get(r.status, "failed") for r in suite.results})
+
+
+def _and_more(names: Sequence[str]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
 
 
 def _durations(report: TestReport | None) -> dict[str, float]:

@@ -9,7 +9,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import replace, value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.bindings import FUNCTIONS, is_docstring, read_renaming, statements_of
 from verdigris.languages.grammar.conditions import (
@@ -77,6 +77,8 @@ _NO_WORK = frozenset({"pass_statement", "raise_statement"})
 _SHOWN = frozenset({"__repr__", "GoString"})
 _ALL_NAMES = frozenset({"locals", "vars", "eval", "exec", "arguments"})
 """By these a body reads each of its parameters."""
+IMPORTED = '__import__("unittest.mock").mock.'
+"""Before the name of an object that answers everything; a person is not shown it."""
 _LISTS = frozenset({"list", "tuple", "set", "array"})
 _FEW = 3
 """So many names make a table."""
@@ -103,6 +105,10 @@ class MutationForms:
     """Functions that look names up."""
     answers: tuple[str, ...] = ()
     """What a body that knows nothing returns; empty where the type of an answer has to be known."""
+    alike: Mapping[str, str] = field(default_factory=dict)
+    """Answers that equal another one: where source returns that, they are no other answer."""
+    nothings: str = ""
+    """A list of so many items that hold nothing."""
     visited: Visited = runnable
     """The children of a node that a test can run."""
 
@@ -343,32 +349,54 @@ _OTHER_TRUTH = {"true": "false", "false": "true"}
 
 
 def empty_bodies(
-    forms: MutationForms, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    forms: MutationForms,
+    before: Mapping[str, bytes | None],
+    after: Mapping[str, bytes | None],
+    named: Collection[str] | None = None,
+    lengths: Collection[int] = (),
 ) -> Iterator[Mutant]:
-    """Replaces each new or changed body by answers that know nothing: a weak test passes one of them."""
+    """Replaces bodies by answers that know nothing: a weak test passes one of them.
+
+    Those of new and changed functions that do some work; with `named`, of all functions with such a name,
+    stubs too. `lengths`: of lists that hold nothing.
+    """
     old, new = read_roots(bytes, before), read_roots(bytes, after)
     known = {text_of_node(one) for root in old.values() for one in walk(root) if one.type in _DEFINITIONS}
     for path, root in new.items():
         for function in (one for one in walk(root) if one.type in _DEFINITIONS):
-            if text_of_node(function) not in known:
-                yield from _empty_body(forms, path, after[path] or b"", function)
+            if named is None:
+                asked = text_of_node(function) not in known and _does_work(function)
+            else:
+                asked = text_of_node(part(function, "name")) in named
+            if asked:
+                answers = (*forms.answers, *(forms.nothings % length for length in lengths))
+                yield from _empty_body(replace(forms, answers=answers), path, after[path] or b"", function)
+
+
+def _work_of(function: Node) -> list[Node]:
+    return [one for one in statements_of(part(function, "body")) if not is_docstring(one)]
+
+
+def _does_work(function: Node) -> bool:
+    work = _work_of(function)
+    return len(work) > 1 or any(one.type not in _NO_WORK for one in work)
 
 
 def _empty_body(forms: MutationForms, path: str, data: bytes, function: Node) -> Iterator[Mutant]:
     body, named = part(function, "body"), text_of_node(part(function, "name"))
-    work = [one for one in statements_of(body) if not is_docstring(one)]
-    if body is None or not work or (len(work) == 1 and work[0].type in _NO_WORK):
+    work = _work_of(function) or statements_of(body)[-1:]
+    if body is None or not work:
         return
     parameters = part(function, "parameters")
-    first = next(iter(parts(parameters)), None)
-    names = [last_name(first)] if first is not None else []
+    taken = [last_name(one) for one in parts(parameters)[:2]]
+    first = [name for name in taken if name not in {"", "self", "cls"}][:1]
+    own = on_one_line(work[0]).removeprefix("return ")
     subject = short(f"def {named}{on_one_line(parameters)}")
-    for answer in (*forms.answers, *(name for name in names if name not in {"", "self", "cls"})):
-        statement = f"return {answer}"
-        if on_one_line(work[0]) == statement:
+    for answer in (*forms.answers, *first):
+        if own in {answer, forms.alike.get(answer)}:
             continue
-        edit = ByteEdit(work[0].start_byte, body.end_byte, statement)
-        what = f"`{statement}` instead of the body of `{named}`"
+        edit = ByteEdit(work[0].start_byte, body.end_byte, f"return {answer}")
+        what = f"`return {answer.removeprefix(IMPORTED)}` instead of the body of `{named}`"
         yield replace(_make_mutant(path, data, function, (edit,), what), subject=subject, kind="body")
 
 

@@ -157,9 +157,13 @@ class PythonSourceReader(SourceReader):
         return mutation.mutate_by_grammar(mutants.FORMS, bytes, before, after)
 
     def empty_bodies(
-        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        named: Collection[str] | None = None,
+        lengths: Collection[int] = (),
     ) -> Iterator[Mutant]:
-        return mutation.empty_bodies(mutants.FORMS, before, after)
+        return mutation.empty_bodies(mutants.FORMS, before, after, named, lengths)
 
     def renamed_words(
         self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]

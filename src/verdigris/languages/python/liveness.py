@@ -10,6 +10,7 @@ from verdigris.languages.grammar.probes import AssertionPlace, failure_probes, m
 from verdigris.languages.grammar.trees import last_line, on_one_line, short, tree_of
 from verdigris.languages.probes import Probe, ProbeChange
 from verdigris.languages.protocol import Liveness
+from verdigris.languages.python.arrangements import find_arrangements
 from verdigris.languages.python.content import content_edits
 from verdigris.languages.python.expectations import PythonExpectations
 from verdigris.languages.python.tests.assertion_places import reached_assertions
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from verdigris.languages.findings import Mutant
     from verdigris.languages.literals import Chance, Replaced
 
 _STATEMENTS = frozenset({"assert_statement", "expression_statement", "with_statement"})
@@ -55,6 +57,10 @@ class PythonLiveness(Liveness):
             for place, edits in found
             if edits
         )
+
+    def arrangements(self, texts: Mapping[str, bytes], native: str, lot: Chance) -> Iterator[Mutant]:
+        where = split_id(native)
+        return find_arrangements(self.language, texts, (where.path, where.function), lot)
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         where, files = split_id(native), Files(_texts(texts))

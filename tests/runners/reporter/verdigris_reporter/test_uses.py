@@ -317,3 +317,13 @@ def _packages() -> str:
     from pathlib import Path
 
     return str(Path(pytest.__file__).parent.parent)
+
+
+def test_a_traced_run_tells_of_the_functions_in_the_traced_files(project: PyProject) -> None:
+    test = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\n"
+    project.write("test_it.py", f"{test}def test_idle():\n    pass\n")
+    _, report = project.execute(trace=("calc.py",))
+    assert report.uses is not None
+    assert functions(report.uses, "test_add") == {("calc.py", 1)}
+    assert functions(report.uses, "test_idle") == set()
+    assert {path for path, _ in report.uses.places} == {"calc.py"}

@@ -12,6 +12,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - the package has another name when injected
+from .outside import HEARD, OutsideReads  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,7 @@ class OpenedFiles:
         self._inside = OwnFiles(worktree)
         own = (os.path.dirname(_HERE), os.environ.get("HOME", ""), os.environ.get("TMPDIR", ""))  # noqa: PTH120
         self._own = tuple(f"{folder}/" for folder in own if folder)
+        self._outside = OutsideReads(self._inside, self._own, send)
         self._send = send
         self._told: set[tuple[str, ...]] = set()
         self._handlers: dict[str, Callable[[Any], None]] = {
@@ -51,15 +53,18 @@ class OpenedFiles:
 
     def start(self) -> None:
         self.report_loaded()
-        handlers = self._handlers
+        self._outside.start()
+        handlers, hear = self._handlers, self._outside.hear
 
         def handle_event(event: str, args: Any) -> None:
             handler = handlers.get(event)
-            if handler is not None:
-                try:
+            try:
+                if handler is not None:
                     handler(args)
-                except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-                    return  # the name is invalid: the call that used it fails by itself
+                elif event in HEARD:
+                    hear(event, args)
+            except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+                return  # the name is invalid: the call that used it fails by itself
 
         sys.addaudithook(handle_event)
 
@@ -82,6 +87,10 @@ class OpenedFiles:
         path = _absolute(name)
         if not self._inside.has(path):
             self._report_below(path)
+            if (flags or 0) & os.O_CREAT:
+                self._outside.note_writing(path)
+            else:
+                self._outside.note(path)
         elif (flags or 0) & _WRITES or set(mode or "r") & set("wax+"):
             self._report("wrote", path, "")
         elif not path.endswith(".pyc"):

@@ -13,7 +13,8 @@ import sys
 from functools import _lru_cache_wrapper
 from typing import TYPE_CHECKING, Any
 
-from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - the package has another name when injected
+from . import tracing  # noqa: TID252 - the package has another name when injected
+from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -47,10 +48,14 @@ What the tests of one file share has the file's path as its key.
 
 
 class Uses:
-    """The recorder. It must `start` before code of the project is loaded."""
+    """The recorder. It must `start` before code of the project is loaded.
 
-    def __init__(self, worktree: str) -> None:
+    `only`: the traced files, where only their functions are to be recorded.
+    """
+
+    def __init__(self, worktree: str, only: list[str]) -> None:
         self._own = OwnFiles(worktree)
+        self._only = frozenset(only)
         self._places: list[tuple[str, int]] = []
         self._known: dict[Any, int] = {}
         self._alive: list[Any] = []
@@ -71,7 +76,8 @@ class Uses:
         self.problem = ""
 
     def start(self) -> None:
-        self._watch = (_Monitor if hasattr(sys, "monitoring") else _Profile)(self)
+        early = _Traced if self._only else _Profile
+        self._watch = (_Monitor if hasattr(sys, "monitoring") else early)(self)
         self._watch.start()
 
         def handle_event(event: str, args: Any) -> None:
@@ -171,6 +177,8 @@ class Uses:
         if not path:
             return
         self._files.add(path)
+        if self._only and path not in self._only:
+            return
         self._alive.append(code)
         left = [one for one in code.co_consts if hasattr(one, "co_consts")]
         if code.co_name != "<module>":
@@ -204,8 +212,8 @@ RECORDER: Uses | None = None
 
 def begin(settings: dict[str, Any]) -> None:
     global RECORDER  # noqa: PLW0603 - the plugin needs it too, and pytest loads that
-    if settings.get("uses"):
-        RECORDER = Uses(settings["worktree"])
+    if "uses" in settings:
+        RECORDER = Uses(settings["worktree"], settings["uses"])
         RECORDER.start()
 
 
@@ -276,6 +284,18 @@ class _Monitor(_Watch):
 
     def stop(self) -> None:
         self._api.free_tool_id(self._tool)
+
+
+class _Traced(_Watch):
+    """Hears before Python 3.12 of what the tracer sees anyway, in all threads."""
+
+    unseen = _UNSEEN
+
+    def start(self) -> None:
+        tracing.TRACER.heard = self._uses.note_call
+
+    def is_undisturbed(self) -> bool:
+        return tracing.TRACER.is_listening()
 
 
 class _Profile(_Watch):
