@@ -7,7 +7,8 @@ laid in, and `tdd settle` judges. A commit whose tests were green before is a re
     python benchmarks/histories.py REPOSITORY --python VENV/bin/python [--commits 10] [--only COMMIT …]
 
 `--record FILE` adds a JSON line for each commit: the verdict, its reasons and concerns, and what is owed.
-Where all reasons are places that no test runs (`unasked`), `tdd settle --owe` says how the rest stands.
+Where the only reasons are places that no test runs (`unasked`), `tdd settle --owe` says what the rest would
+have been.
 REPOSITORY is a git folder, the interpreter one in which its own suite runs. Releases become a history when
 each is committed over the one before. The checkout stands in WORK, where an editable install may point to.
 """

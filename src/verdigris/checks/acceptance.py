@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import debt_of, describe_foreign, describe_unasked, find_foreign, find_unasked
 from verdigris.checks.debts import Debts, question_debts
+from verdigris.checks.even_times import answer_evenly
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise, traced_tests
@@ -38,12 +39,17 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
+_TIMES = "held-out-times"
+"""The file of the private folder with the times that held-out tests took."""
+
+
 def held_out_pass(project: Project, state: WorktreeState, tree: str, room: Layer | None) -> bool:
     """Whether the held-out tests pass on this tree, and fail when they expect something else."""
     if not state.held_out:
         return True
     runs = _HeldRuns(project, state, tree, room)
-    return runs.passing_tests(tree, ()) is None and runs.depend_on_expectations()
+    with answer_evenly(project.repo.private / _TIMES):
+        return runs.passing_tests(tree, ()) is None and runs.depend_on_expectations()
 
 
 def held_out_tests_hold(
@@ -58,11 +64,12 @@ def held_out_tests_hold(
     if not state.held_out:
         return True
     runs = _HeldRuns(project, state, tree, room)
-    now = runs.passing_tests(tree, ())
-    if now is None:
-        return runs.depend_on_expectations()
-    before = runs.passing_tests(start, edited)
-    return before is not None and before <= now
+    with answer_evenly(project.repo.private / _TIMES):
+        now = runs.passing_tests(tree, ())
+        if now is None:
+            return runs.depend_on_expectations()
+        before = runs.passing_tests(start, edited)
+        return before is not None and before <= now
 
 
 @value

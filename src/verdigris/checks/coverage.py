@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from verdigris.checks.mutants import MOST, Trial, describe_place, try_mutants
@@ -46,7 +47,13 @@ class Unasked:
         return describe_unasked(f"{self.path}:{self.first}", self.name)
 
 
-def describe_unasked(place: str, name: str) -> str:
+_DECLARED = re.compile(r".*?\b(?:function|func|fn|const|let|var)\b\*? *(?:\([^)]*\) *)?([\w$]+)")
+
+
+def describe_unasked(place: str, code: str) -> str:
+    """`code`: the name of a function, or its declaration."""
+    declared = _DECLARED.match(code)
+    name = declared[1] if declared is not None else code.partition("{")[0].replace(": ", " ")
     return f"{UNASKED}{f'{place} {name}'.rstrip()}: no test runs it; claim a red for it, or take it out"
 
 

@@ -118,10 +118,10 @@ def expected_lengths(names: Iterable[str], texts: Mapping[str, str]) -> tuple[in
 
 
 def try_mutants(candidate: Candidate, mutants: Iterable[Mutant], trial: Trial) -> Tried:
-    """Tries mutants by lot, as far as time goes; those that can refuse come first."""
+    """Tries mutants by lot, as far as time goes; new functions first, then what can refuse."""
     order = list(mutants)
     lot_of(candidate.project, candidate.start, candidate.tree, "mutants").shuffle(order)
-    order.sort(key=lambda mutant: mutant.weak)
+    order.sort(key=lambda mutant: (not mutant.fails, mutant.weak))
     if not order:
         return Tried()
     ends = time.monotonic() + trial.seconds
@@ -261,13 +261,16 @@ def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, end
             case False:
                 unnoticed.append(mutant)
             case None:
-                untried.append(f"{describe_place(mutant)}: {_UNBUILT}")
+                why = _NO_TIME if report.ended is RunEnd.TIMEOUT else _UNBUILT
+                untried.append(f"{describe_place(mutant)}: {why}")
     return Tried(tuple(unnoticed), tuple(untried))
 
 
 def _is_noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:
     """None where it was never run."""
     if not is_loaded_singly(mutant.path) and not report.results:
+        return None
+    if mutant.fails and report.ended is RunEnd.TIMEOUT:  # it fails at once, so the run was only slow
         return None
     if report.ended is not RunEnd.FINISHED:
         return True

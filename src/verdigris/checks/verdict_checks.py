@@ -74,6 +74,7 @@ def scrutinise(
         suite,
         {function_of(claim.native_id): claim.duration_ms for claim in claims},
         {claim.native_id: claim.place for claim in claims},
+        changed=tuple(change.path for change in edits.source if not change.deleted),
     )
     alive = _try_assertions(candidate, request)
     left = judge_left(candidate, claimed, suite, tests)

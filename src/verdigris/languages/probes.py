@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import field, value
+from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,12 +118,21 @@ def plan_runs(
     return RunSet(tuple(variants[number] for number in order), order.index(0), totals)
 
 
-def plan_content_run(found: Sequence[Probe], texts: Mapping[str, bytes], dice: Random) -> RunSet:
-    """Plans one run in which all these assertions are changed, and the true one, in random order."""
+def plan_content_run(
+    texts: Mapping[str, bytes], dice: Random, found: Sequence[Probe], strict: Sequence[Probe] = ()
+) -> RunSet:
+    """Plans one run in which all these assertions are changed, and the true one, in random order.
+
+    `strict`: a run more, if it changes them otherwise; code that fails there alone is honest, perhaps.
+    """
     texts = {path: data for path, data in texts.items() if path in {probe.path for probe in found}}
-    tries = tuple(Try(probe, probe.changes[0], (probe.line, probe.last)) for probe in found)
-    variants = [Variant((), texts), Variant(tries, changed_texts(texts, tries))]
-    order = dice.sample(range(2), 2)
+    sets = [(found, False), *([(strict, True)] if strict and strict != found else [])]
+    variants = [Variant((), texts)]
+    for probes, may_pass in sets:
+        changes = ((probe, replace(probe.changes[0], may_pass=may_pass)) for probe in probes)
+        tries = tuple(Try(probe, change, (probe.line, probe.last)) for probe, change in changes)
+        variants.append(Variant(tries, changed_texts(texts, tries)))
+    order = dice.sample(range(len(variants)), len(variants))
     return RunSet(tuple(variants[number] for number in order), order.index(0))
 
 

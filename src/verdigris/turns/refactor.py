@@ -15,6 +15,7 @@ from verdigris.checks.coverage import (
     new_lines,
     run_suite_traced,
 )
+from verdigris.checks.dropped import find_dropped
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_files,
@@ -27,7 +28,7 @@ from verdigris.checks.file_use import data_outside, objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor import behaviour_changes, find_dropped, find_unkept, survivors
+from verdigris.checks.refactor import MUTATION_SECONDS, behaviour_changes, find_unkept, survivors
 from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
@@ -214,10 +215,11 @@ def _question_code(
         return Verdict(Kind.REGRESSED, otherwise, noted, unproven=True)
     if refactor.uncovered:
         return verdict
+    ends = time.monotonic() + MUTATION_SECONDS
     unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes, progress=progress)
     noted, reasons = (*noted, *unnoticed.noted), unnoticed.found
     if not reasons and not refactor.optimizes:
-        dropped = find_dropped(candidate, seen.after, progress)
+        dropped = find_dropped(candidate, seen.before, seen.after, ends - time.monotonic(), progress)
         noted = (*noted, *dropped.noted)
         if candidate.project.actor.role == AGENT:
             reasons = dropped.found

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.checks.liveness.judgement import (
+    OTHER_CONTENT,
+    OWN_EQUALITY,
     SPENT,
     Liveness,
     LivenessFindings,
@@ -16,6 +19,13 @@ from verdigris.checks.liveness.judgement import (
     judge_runs,
     reached_assertions,
 )
+from verdigris.checks.surroundings import (
+    OtherSurroundings,
+    describe_dependences,
+    find_dependences,
+    find_failures,
+)
+from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.report import Status, TestReport, VariantOutcome, suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import replace, value
@@ -26,11 +36,12 @@ from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from random import Random
 
     from verdigris.core.settings import Stack
+    from verdigris.core.surroundings import Part
     from verdigris.execution.room import Layer
     from verdigris.languages.probes import Probe, Variant
     from verdigris.storage.project import Project
@@ -68,6 +79,8 @@ class LivenessRequest:
     """Where they failed then, as `path:line`."""
     withheld: tuple[str, ...] = ()
     """Files that code of the project is not to read."""
+    changed: tuple[str, ...] = ()
+    """Paths of the source that the turn changed."""
 
 
 @dataclass(slots=True)
@@ -98,6 +111,11 @@ class LiveRuns:
         self.stack = stack
         self.asked = asked
         self.room = room
+        self.usual = room
+        self.others = None
+        if room is not None and not asked.withheld:
+            self.others = OtherSurroundings(project, room, asked.changed, traced=True)
+            self.room = self.others.layer(self.others.parts)
         self.start = start
         tree = "" if room is None else room.wanted
         self.random = random or lot_of(project, tree, *asked.claimed)
@@ -116,8 +134,16 @@ class LiveRuns:
                 self._found.noted.append(f"{name}: {why}")
         if len(runs.members) > 1:
             asked = (*self.asked.claimed, *self._passing(others))
-            report = self._call(runs, (*claimed, *others))
-            self._judge(judge_runs(runs, report.variants, asked), runs, claimed, others)
+            report = self._call_elsewhere(runs, (*claimed, *others))
+            judged = judge_runs(runs, report.variants, asked)
+            unlike = [i for i in judged.unlike if judged.away.get(function_of(i)) != SPENT]
+            if unlike and self.others is not None:
+                self._name_dependences(self.others, unlike, claimed)
+                self.room, self.others = self.usual, None
+                report = self._call(runs, (*claimed, *others)) if not self._found.hollow else report
+                judged = judge_runs(runs, report.variants, asked)
+            if not self._found.hollow:
+                self._judge(judged, runs, claimed, others)
             if not self._found.hollow:
                 self._compare_content(claimed)
         if rest and not self._found.hollow:
@@ -149,6 +175,44 @@ class LiveRuns:
         if late:
             self._found.noted.append(f"{late[0]}{_and_more(late)}: not asked: {judged.away[late[0]]}")
 
+    def _call_elsewhere(self, runs: RunSet, names: Sequence[str]) -> TestReport:
+        """Makes the runs in other surroundings, if the tools are found there."""
+        try:
+            return self._call(runs, names)
+        except (HarnessError, ToolMissing) as error:
+            if self.others is None:
+                raise
+            self._found.noted.append(f"its surroundings were not varied: {error.message}")
+            self.room, self.others = self.usual, None
+            return self._call(runs, names)
+
+    def _draw_again(self) -> Layer | None:
+        """Other surroundings once more: what has its order by chance seldom has it under two hash seeds."""
+        if self.others is None or self.usual is None:
+            return self.room
+        self.others = OtherSurroundings(
+            self.project, self.usual, self.asked.changed, traced=True, draw="again"
+        )
+        return self.others.layer(self.others.parts)
+
+    def _name_dependences(
+        self, others: OtherSurroundings, unlike: Sequence[str], claimed: tuple[str, ...]
+    ) -> None:
+        """What depended on it before the turn, too, is only noted."""
+
+        def run(parts: Collection[Part], on: Layer | None = None) -> TestReport:
+            request = TestRequest(tuple(unlike), sources=())
+            return run_request(self.project, self.stack, request, layer=others.layer(parts, on))
+
+        found = find_dependences(unlike, others.parts, run)
+        old = list[str]()
+        if any(function_of(test) not in claimed for test in found):
+            with self.start() as layer:
+                old += find_failures(run(others.parts, layer), unlike) if layer is not None else ()
+        named = describe_dependences(found, [test for test in old if function_of(test) not in claimed])
+        self._found.hollow += named.hollow
+        self._found.noted += named.noted
+
     def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
         """What must pass again: all of a test, or the rows that pass in the suite, if others do not."""
         results = self.asked.suite.results if self.asked.suite is not None else ()
@@ -179,12 +243,19 @@ class LiveRuns:
             self._widen(unlike)
 
     def _compare_content(self, claimed: tuple[str, ...]) -> None:
-        """What only says that it equals plain data is hollow: one more run compares the data themselves."""
-        probes = self.language.liveness.contents(self.texts, claimed)
-        if probes:
-            runs = plan_content_run(probes, self.texts, self.random)
-            report = self._call(runs, claimed)
-            self._found.hollow += find_other_content(runs, report.variants)
+        """What only says that it equals plain data is hollow; only noted where the test names its class."""
+        contents = partial(self.language.liveness.contents, self.texts, claimed)
+        if probes := contents():
+            runs = plan_content_run(self.texts, self.random, probes, contents(strict=True))
+            report = self._call(runs, claimed, layer=self._draw_again())
+            unlike = judge_runs(runs, report.variants, self.asked.claimed).unlike
+            if unlike and self.others is not None:
+                self._name_dependences(self.others, unlike, claimed)
+                self.others = None
+                report = self._call(runs, claimed, layer=self.usual)
+            other = find_other_content(runs, report.variants)
+            self._found.hollow += (f"{at}: {OTHER_CONTENT}" for at, is_strict in other if not is_strict)
+            self._found.noted += (f"{at}: {OWN_EQUALITY}" for at, is_strict in other if is_strict)
 
     def _find_noticed(
         self, judged: LivenessFindings, functions: tuple[str, ...]
@@ -205,7 +276,8 @@ class LiveRuns:
         if not hollow:
             return
         with self.start() as layer:
-            report = self._call(runs, tuple(hollow), layer=layer) if layer is not None else None
+            laid = layer and self.room and replace(layer, around=self.room.around)
+            report = self._call(runs, tuple(hollow), layer=laid) if laid is not None else None
         before = judge_runs(runs, report.variants, ()) if report is not None else LivenessFindings()
         for name, texts in hollow.items():
             (self._found.noted if name in before.hollow else self._found.hollow).extend(texts)

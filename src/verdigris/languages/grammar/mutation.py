@@ -40,13 +40,13 @@ from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.probes import ByteEdit, apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
     from verdigris.languages.findings import MutantKind
     from verdigris.languages.grammar.bindings import Visited
-    from verdigris.languages.grammar.decisions import Site
+    from verdigris.languages.grammar.decisions import SameDecisions, Site
     from verdigris.languages.grammar.parameters import Signature
 
     Change = tuple[Node, tuple[ByteEdit, ...], str]
@@ -103,6 +103,10 @@ class MutationForms:
     """Functions whose literals are messages, or names that only a type checker reads."""
     looks_up: frozenset[str] = frozenset()
     """Functions that look names up."""
+    nothing: str = ";"
+    """A statement that does nothing."""
+    keeping: str = ""
+    """What is added to a file so that an import which nothing else needs is allowed; `%s` is a use of it."""
     answers: tuple[str, ...] = ()
     """What a body that knows nothing returns; empty where the type of an answer has to be known."""
     alike: Mapping[str, str] = field(default_factory=dict)
@@ -125,12 +129,7 @@ def mutate_by_grammar(
     then, now = (sites_of(roots, forms.visited, whole=bool(forms.statement)) for roots in (old, new))
     renamed = read_renaming(old, new)
     same = find_same_decisions(then, now, renamed)
-    moved = {site.loose_shape for at, site in enumerate(then) if at not in same.old}
-    mutants: list[Mutant] = []
-    for at, site in enumerate(now):
-        if at not in same.new:
-            # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
-            mutants += _mutate_site(forms, site, texts[site.path], weak=site.loose_shape not in moved)
+    mutants = list(mutate_decisions(forms, then, now, same, texts))
     kept = [then[at] for at in same.old], [now[at] for at in same.new]
     was, held = (list(_literals_of(forms, *side)) for side in zip((old, new), kept, strict=True))
     surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
@@ -146,6 +145,21 @@ def mutate_by_grammar(
     gone = {one.value for one in left}
     mutants += (_hold_default(*one, texts, gone) for one in added_defaults(old, new, forms.visited))
     return Mutated(tuple(mutants))
+
+
+def mutate_decisions(
+    forms: MutationForms,
+    then: Sequence[Site],
+    now: Sequence[Site],
+    same: SameDecisions,
+    texts: Mapping[str, bytes],
+) -> Iterator[Mutant]:
+    """Mutants of the decisions of `now` that `then` has not; `texts`: the files of `now`."""
+    moved = {site.loose_shape for at, site in enumerate(then) if at not in same.old}
+    for at, site in enumerate(now):
+        if at not in same.new:
+            # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
+            yield from _mutate_site(forms, site, texts[site.path], weak=site.loose_shape not in moved)
 
 
 def read_roots(strip: Callable[[bytes], bytes], texts: Mapping[str, bytes | None]) -> dict[str, Node]:

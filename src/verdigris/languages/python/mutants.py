@@ -75,6 +75,7 @@ FORMS = MutationForms(
     both="and False",
     telling=_TELLING,
     looks_up=_LOOKING_UP,
+    nothing="pass",
     answers=("None", "0", '""', "[]", "True", "False", "1", "{}", f"{IMPORTED}MagicMock()"),
     alike={"0": "False", "False": "0", "1": "True", "True": "1"},
     nothings="[None] * %d",
