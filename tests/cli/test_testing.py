@@ -125,6 +125,7 @@ def test_the_document_has_the_keys_of_the_contract() -> None:
             "failure": "AssertionError: assert 1 == 2",
             "place": "tests/test_a.py:4",
             "known": False,
+            "over": [],
             "duration_ms": 12,
             "cached": False,
         }

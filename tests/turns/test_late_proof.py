@@ -108,3 +108,16 @@ def test_an_agent_needs_the_red_before(world: World) -> None:
 
 def test_with_nothing_changed_there_is_nothing_to_settle(world: World) -> None:
     assert denied(world).rule == "not-in-phase"
+
+
+def test_what_passed_in_a_file_that_does_not_load_without_the_change_may_not_break(world: World) -> None:
+    """The ground's source lacks what the file imports: how its old test ended there, the last suite says."""
+    world.test()
+    old = world.read("tests/test_add.py")
+    new = "from calc import sub\n" + old + "\n\ndef test_sub():\n    assert sub(9, 4) == 5\n"
+    world.write("tests/test_add.py", new)
+    world.write("calc.py", CALC.replace("a + b", "a - b") + SUB)
+    refused = world.settle()
+    assert refused.verdict.kind is Kind.REGRESSED
+    world.write("calc.py", CALC + SUB)
+    assert world.settle().verdict.kind is Kind.ACCEPTED

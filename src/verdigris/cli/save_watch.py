@@ -60,7 +60,7 @@ def describe_save(project: Project) -> list[Line]:
 
 
 def _describe_tests(project: Project, tests: Sequence[str]) -> list[Line]:
-    """Of tests alone: which of them is red, since code for them may be written next."""
+    """Says which of the changed tests is red: its code may be written next."""
     if not tests:
         return [Line("nothing changed that a verdict is about")]
     tested = run_tests(project, tests, cwd=here())

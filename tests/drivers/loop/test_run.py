@@ -386,7 +386,7 @@ def test_a_red_that_a_commit_on_the_base_broke_is_rethought_and_not_called_green
     entry = "- **Status**: ✅ passing"
     write(world, world.text.replace(entry, "- **Status**: ❌ failing", 1))
     world.repo.write("port.py", "def first(items):\n    raise SystemError\n")
-    world.repo.write(TESTS, FIRST.replace("import port", "import port_that_is_gone as port"))
+    world.repo.write(TESTS, FIRST.replace("import port", "import port\n\nraise SystemError"))
     world.repo.commit("the base breaks the test")
     world.repo.git("merge", "--quiet", "--strategy=ours", "--no-edit", f"autoloop/{NAME}")
     world.plays(

@@ -309,7 +309,9 @@ def play_owing(kata: Kata, *step_7: str) -> None:
 def test_a_kata_that_owes_is_not_done_and_a_test_that_passes_at_once_pays(owing: Kata) -> None:
     play_owing(owing, stop("kata-done", "all is shown"), edit("test", "a long number", {TEST: LONG}))
     ended = owing.run(20)
-    assert refusals(owing) == [f"kata-done needs code whose decisions tests notice: {NOTICED_NOT}"]
+    assert refusals(owing) == [
+        f"kata-done needs tests that notice the code's decisions; one may pass at once: {NOTICED_NOT}"
+    ]
     assert ended.outcome == "kata-done", ended.why
     assert "TDD-Verdict: characterization" in owing.repo.git("log", "--format=%B", "main")
 

@@ -151,7 +151,7 @@ SYNCS_IN = (Phase.RED, Phase.OFF)
 """The phases in which `tdd sync` moves the tree."""
 
 
-FIRST_MOVE = "write one failing test, then the code for it, and `tdd settle`"
+FIRST_MOVE = "write one failing test, then the code for it; `tdd test` shows the red"
 """Where nothing is red yet."""
 JUDGE_ANEW = "`tdd refactor end` judges it anew (or `tdd refactor abort`)"
 RESTRUCTURE = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"

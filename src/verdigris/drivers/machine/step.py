@@ -57,8 +57,6 @@ def notes_for(now: Position, machine: Machine) -> Iterator[str]:
             yield read_prompts("machine")["a test stays"].format(finding=now.finding)
         case history.TESTER if points := unshown_points(machine.kata(), now.points):
             yield f"Points of the kata that no test shows yet: {list_points(points)}."
-    if now.role is not history.CODER and (owed := list_owed(machine.project)):
-        yield "\n".join((read_prompts("machine")["what is owed"], *(f"- {debt}" for debt in owed)))
     if now.concerns:
         yield "\n".join(("Concerns about the last commit:", *(f"- {concern}" for concern in now.concerns)))
 
@@ -173,4 +171,8 @@ def refuse_unfinished(project: Project, stop: RoleStop) -> Bad | None:
     if not standing.green:
         return forbid(f"kata-done needs tests that all pass, and these fail: {standing.named}")
     owed = list_owed(project)
-    return forbid(f"kata-done needs code whose decisions tests notice: {'; '.join(owed)}") if owed else None
+    if not owed:
+        return None
+    return forbid(
+        f"kata-done needs tests that notice the code's decisions; one may pass at once: {'; '.join(owed)}"
+    )
