@@ -25,12 +25,11 @@ _NO_TEST = Deny(
 
 
 def is_late(project: Project, state: WorktreeState) -> bool:
-    """Whether a person asks for a verdict on edits that no claim was made for."""
+    """Whether a person asks for a verdict on edits of source that no claim was made for."""
     if project.actor.role == AGENT or state.phase is not Phase.RED or state.open_cycle is not None:
         return False
     tree = project.workspace.snapshot()
-    edits = difference(project, state.ground or tree, tree)
-    return bool(edits.source or edits.other)
+    return bool(difference(project, state.ground or tree, tree).source)
 
 
 def claim_late(project: Project, state: WorktreeState) -> Deny | None:
