@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from verdigris.checks.liveness.judgement import SPENT
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.execution.room import Layer
 from verdigris.execution.test_run import execute_suite, run_request
@@ -136,6 +135,7 @@ class _SetTrial:
         self.passing = by_stack(stacks, sorted(trial.passing)).get(stack, ())
         self.took = {result.native_id: result.duration_ms for result in trial.ran.results}
         self.uses = trial.ran.uses
+        self.watched = frozenset(trial.ran.lines)
 
     def try_all(self, mutants: Sequence[Mutant]) -> Tried:
         """Asks the first tests about all mutants, and the others about what these did not notice."""
@@ -165,13 +165,25 @@ class _SetTrial:
         cost = len(mutants) * sum(self.took.get(name, 0) for name in names)
         if self.uses is None and (late or cost > _WORTH_A_TRACE_MS):
             announce(self.trial.progress, "which tests run what changed")
-            request = TestRequest(uses=True, sources=(), timeout=self._seconds_left() + _ENDLESS)
+            trace = tuple(dict.fromkeys(mutant.path for mutant in mutants))
+            limit = self._seconds_left() + _ENDLESS
+            request = TestRequest(trace=trace, callers=True, sources=(), timeout=limit)
             self.uses = execute_suite(self.candidate.project, request, layer=self.candidate.room).uses
+            self.watched = frozenset(trace)
         uses = self.uses
         if uses is None or uses.problem:
             return [names] * len(mutants)
-        places = {mutant: frozenset(_places_of(uses, mutant)) for mutant in mutants}
-        return [tuple(name for name in names if _may_run(uses, name, places[m])) for m in mutants]
+        return [self._tests_that_may_run(uses, mutant, names, late=late) for mutant in mutants]
+
+    def _tests_that_may_run(
+        self, uses: RunUses, mutant: Mutant, names: tuple[str, ...], *, late: bool
+    ) -> tuple[str, ...]:
+        places = _places_of(uses, mutant)
+        if mutant.path not in self.watched or (places is None and not late):
+            return names
+        if places is None:
+            places = uses.places_in({mutant.path})
+        return tuple(name for name in names if uses.may_run(name, places))
 
     def _try_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> tuple[list[Mutant], list[str]]:
         """The mutants that none of their tests notices, and what could not be tried."""
@@ -222,22 +234,14 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _places_of(uses: RunUses, mutant: Mutant) -> Iterable[int]:
-    """Numbers of the functions in which a mutant stands; where that is unclear, of all in its file."""
+def _places_of(uses: RunUses, mutant: Mutant) -> frozenset[int] | None:
+    """Numbers of the functions in which a mutant stands; None where it stands in none, or that is unclear."""
     here = {line: number for number, (at, line) in enumerate(uses.places) if at == mutant.path}
     tracing = reader_of(mutant.path).tracing()
     named = None if tracing is None else tracing.name_lines(_decode(mutant.data), {*here, mutant.line})
     if named is None or not named[mutant.line]:
-        return here.values()
-    return [number for line, number in here.items() if named[line] == named[mutant.line]]
-
-
-def _may_run(uses: RunUses, test: str, wanted: frozenset[int]) -> bool:
-    used = uses.tests.get(test)
-    if used is None or used.unsure:
-        return True
-    shared = [uses.common[key] for key in ("", split_id(test).path) if key in uses.common]
-    return any(not wanted.isdisjoint(uses.sets[at]) for at in (used.functions, *shared))
+        return None
+    return frozenset(number for line, number in here.items() if named[line] == named[mutant.line])
 
 
 def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, ends: float) -> Tried:

@@ -47,9 +47,22 @@ _SAMPLE_MS = 5_000
 
 @value
 class _Trees:
+    project: Project
     start: str
     tree: str
     room: Layer
+
+    def change_functions_alone(self, paths: Sequence[str]) -> bool:
+        """Whether these files are the same apart from their functions; whoever calls those was seen."""
+        before, after = (texts_at(self.project, at, paths) for at in (self.start, self.tree))
+        return all(
+            path in before
+            and path in after
+            and (tracing := reader_of(path).tracing()) is not None
+            and (delta := tracing.compare_modules(before[path], after[path])) is not None
+            and not (delta.more or delta.classes or delta.names - delta.added - delta.gone)
+            for path in paths
+        )
 
 
 def find_unkept(
@@ -81,8 +94,8 @@ def behaviour_changes(
     if candidate.room is None or not edits.source:
         return ()
     lot = lot_of(project, candidate.start, tree, "other inputs")
-    texts = _tests(project, tree, edits, ran, lot)
-    trees = _Trees(project.workspace.graft(tree, candidate.start, changed), tree, candidate.room)
+    trees = _Trees(project, project.workspace.graft(tree, candidate.start, changed), tree, candidate.room)
+    texts = _tests(trees, edits, ran, lot)
     ends = time.monotonic() + EQUIVALENCE_SECONDS
     tried: dict[str, set[int]] = {path: set() for path in texts}
     for wave in range(1, WAVES + 1):
@@ -94,23 +107,32 @@ def behaviour_changes(
         announce(progress, f"other inputs, {wave} of {WAVES}")
         for path, replacements in replaced.items():
             tried[path].update(replacement.start for replacement in replacements)
-        if found := _compare_answers(project, trees, texts, replaced, left):
+        if found := _compare_answers(trees, texts, replaced, left):
             return tuple(_describe_difference(name, pair, replaced) for name, pair in found.items())
     return ()
 
 
-def _tests(
-    project: Project, tree: str, edits: TreeDifference, ran: TestReport, lot: Random
-) -> dict[str, bytes]:
-    """The files of tests that are the same on both trees, by lot where they are many."""
+def _tests(trees: _Trees, edits: TreeDifference, ran: TestReport, lot: Random) -> dict[str, bytes]:
+    """The files of tests that are the same on both trees and ran what changed; by lot where they are many."""
     touched = {*edits.oracle, *(c.path for c in edits.source)}
-    files = {split_id(result.native_id).path for result in ran.results} - touched
+    files = {split_id(name).path for name in _tests_that_ran(trees, edits, ran)} - touched
     read = [p for p in sorted(files) if _has_reader(p)]
+    project = trees.project
     tests = [path for path in read if project.classify(path) is PathClass.TEST]
     most = max(1, len(tests) * _SAMPLE_MS // max(ran.duration_ms, _SAMPLE_MS))
     chosen = lot.sample(tests, min(most, len(tests)))
-    texts = project.workspace.read_many(tree, chosen)
+    texts = project.workspace.read_many(trees.tree, chosen)
     return {path: data for path, data in texts.items() if data is not None}
+
+
+def _tests_that_ran(trees: _Trees, edits: TreeDifference, ran: TestReport) -> list[str]:
+    """The tests that ran a function of a changed file, if nothing but functions changed; else all of them."""
+    names, uses = [result.native_id for result in ran.results], ran.uses
+    paths = [change.path for change in edits.source]
+    if uses is None or uses.problem or edits.other or not trees.change_functions_alone(paths):
+        return names
+    places = uses.places_in(paths)
+    return [name for name in names if uses.may_run(name, places)] or names
 
 
 def _has_reader(path: str) -> bool:
@@ -119,13 +141,13 @@ def _has_reader(path: str) -> bool:
 
 
 def _compare_answers(
-    project: Project,
     trees: _Trees,
     texts: Mapping[str, bytes],
     replaced: Mapping[str, tuple[Replaced, ...]],
     left: float,
 ) -> dict[str, tuple[EndOfTest, EndOfTest]]:
     """What differs twice, in the same way: what depends on the moment is no behaviour."""
+    project = trees.project
     modes = {e.path: e.mode for e in project.workspace.files(trees.tree) if e.path in replaced}
     contents: dict[str, tuple[str, bytes] | None] = {
         path: (modes[path], apply_edits(texts[path], replacements)) for path, replacements in replaced.items()

@@ -10,7 +10,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from verdigris.core.settings import Stack
 
@@ -187,6 +187,18 @@ class RunUses:
     """Folders that were listed."""
     problem: str = ""
     """Why the record is incomplete."""
+
+    def places_in(self, paths: Collection[str]) -> frozenset[int]:
+        """The numbers of all functions in these files."""
+        return frozenset(number for number, (path, _) in enumerate(self.places) if path in paths)
+
+    def may_run(self, test: str, places: frozenset[int]) -> bool:
+        """Whether a test runs one of these functions, as far as the record can say."""
+        used = self.tests.get(test)
+        if used is None or used.unsure:
+            return True
+        shared = [self.common[key] for key in ("", split_id(test).path) if key in self.common]
+        return any(not places.isdisjoint(self.sets[at]) for at in (used.functions, *shared))
 
 
 @value

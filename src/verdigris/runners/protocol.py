@@ -105,6 +105,8 @@ class TestRequest:
     """Seconds after which a test that has not ended is stopped, and fails where it is."""
     uses: bool = False
     """Whether the report shall contain the project's functions that each test runs."""
+    callers: bool = False
+    """The same, of the traced files only, at next to no cost."""
     learn: bool = False
     """Whether the report shall list the installed modules that were loaded, for a resident to load them."""
     private: tuple[str, ...] | None = None

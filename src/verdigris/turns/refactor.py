@@ -230,7 +230,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
     announce(progress, "the suite")
     request = TestRequest(
         trace=traced,
-        uses=bool(traced),
+        callers=True,
         timeout=time_limit(project, state),
         sources=source_roots(project, tree),
     )

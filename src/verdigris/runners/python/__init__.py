@@ -80,6 +80,8 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
         settings["limit"] = request.limit
     if request.uses:
         settings["uses"] = True
+    if request.callers:
+        settings["callers"] = True
     if request.learn:
         settings["learn"] = True
     if request.withheld and request.private is not None:

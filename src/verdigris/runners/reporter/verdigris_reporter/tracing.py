@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from .code_loading import OwnFiles  # noqa: TID252 - the package has another name when injected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 class Tracer:
@@ -17,12 +23,22 @@ class Tracer:
         self.lines: dict[str, set[int]] = {path: set() for path in paths}
         self.cut = False
         """Whether Python dropped the tracer in a test: lines that ran later in it are missing."""
+        self.hear: Callable[[Any], None] | None = None
+        """Gets the code of each traced function that is called, if the tracer hears of calls."""
 
-    def start(self) -> None:
-        pass
+    def start(self, *, windows: bool) -> None:
+        """`windows`: whoever runs the tests opens a `window` wherever code of the project may run."""
+
+    @contextlib.contextmanager
+    def window(self) -> Iterator[None]:
+        yield
 
     def renew(self) -> None:
         """Call it before each test."""
+
+    def has_lost(self) -> bool:
+        """Whether it may have missed calls since it was asked this."""
+        return False
 
     def stop(self) -> dict[str, set[int]]:
         return self.lines
@@ -41,7 +57,7 @@ class Monitor(Tracer):
     Each line costs once; coverage tools are not disturbed.
     """
 
-    def start(self) -> None:
+    def start(self, *, windows: bool) -> None:  # noqa: ARG002 - it costs nothing elsewhere
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # typed for 3.11
         # The ids without a meaning in PEP 669 first; 1 is coverage's.
         self._tool = next(number for number in (3, 4, 0, 2) if monitoring.get_tool(number) is None)
@@ -69,37 +85,90 @@ class Monitor(Tracer):
 
 
 class TraceFunction(Tracer):
-    """Records by `sys.settrace`, before Python 3.12."""
+    """Records by `sys.settrace`, before Python 3.12.
 
-    def start(self) -> None:
-        threading.settrace(self._call)
-        sys.settrace(self._call)
+    Each call costs, and a test tool makes thousands for a test. With windows it listens only while a window
+    is open or a module of the project is loaded.
+    """
+
+    def __init__(self, root: str, paths: list[str]) -> None:
+        super().__init__(root, paths)
+        self._own = OwnFiles(root)
+        self._ours = self._call
+        self._loading: Any = None
+        """The code of the module for which it listens."""
+        self._windows = self._lost = False
+
+    def start(self, *, windows: bool) -> None:
+        self._windows = windows
+        threading.settrace(self._ours)
+        sys.settrace(None if windows else self._ours)
+        if windows:
+            sys.addaudithook(self._on_event)
+
+    @contextlib.contextmanager
+    def window(self) -> Iterator[None]:
+        opens = self._windows and sys.gettrace() is None
+        if opens:
+            sys.settrace(self._ours)
+        self._lost = self._lost or sys.gettrace() != self._ours
+        try:
+            yield
+        finally:
+            if opens:
+                self._close()
 
     def renew(self) -> None:
         """Python drops a trace function that fails, and ours does where a test recurses too deeply."""
-        if sys.gettrace() is None:
+        if sys.gettrace() is None and not self._windows:
             self.cut = True
-            sys.settrace(self._call)
+            sys.settrace(self._ours)
+
+    def has_lost(self) -> bool:
+        lost = self._lost or not (self._windows or sys.gettrace() == self._ours)
+        self._lost = False
+        return lost
 
     def stop(self) -> dict[str, set[int]]:
         """Returns the lines that ran; nothing if another tracer, such as a coverage tool, replaced ours."""
-        if sys.gettrace() not in (None, self._call):
+        if sys.gettrace() not in (None, self._ours):
             return {}
-        self.cut = self.cut or sys.gettrace() is None
+        self.cut = self.cut or (sys.gettrace() is None and not self._windows)
+        self._windows = False
         sys.settrace(None)
         return self.lines
 
+    def _close(self) -> None:
+        if sys.gettrace() == self._ours:
+            sys.settrace(None)
+        else:
+            self.cut = self._lost = True
+
+    def _on_event(self, event: str, args: Any) -> None:
+        if event == "exec" and self._windows and sys.gettrace() is None:
+            name = getattr(args[0], "co_filename", "")
+            if isinstance(name, str) and self._own.has(name):
+                self._loading = args[0]
+                sys.settrace(self._ours)
+
     def _call(self, frame: Any, event: str, _argument: Any) -> Any:
-        name = self.name(frame.f_code.co_filename)
-        if name is None or event != "call":
+        code = frame.f_code
+        name = self.name(code.co_filename)
+        loads = code is self._loading
+        if event != "call" or (name is None and not loads):
             return None
-        seen = self.lines[name]
-        if seen.issuperset(_lines_of(frame.f_code)):
+        if name is not None and self.hear is not None:
+            self.hear(code)
+        seen = set() if name is None else self.lines[name]
+        if not loads and seen.issuperset(_lines_of(code)):
             return None  # all its lines are known: this call costs nothing more
 
         def local(frame: Any, event: str, _argument: Any) -> Any:
             if event == "line":
                 seen.add(frame.f_lineno)
+            elif event == "return" and loads:
+                self._loading = None
+                self._close()
             return local
 
         return local
@@ -118,10 +187,11 @@ TRACER = Tracer("", [])
 """The one that was started last."""
 
 
-def start(settings: dict[str, Any]) -> Tracer:
+def start(settings: dict[str, Any], *, windows: bool = False) -> Tracer:
+    """`windows`: see `Tracer.start`."""
     global TRACER  # noqa: PLW0603 - whoever starts a test renews it
     paths = settings.get("trace") or []
     kind = Monitor if hasattr(sys, "monitoring") else TraceFunction
     TRACER = kind(settings["worktree"], paths) if paths else Tracer("", [])
-    TRACER.start()
+    TRACER.start(windows=windows)
     return TRACER

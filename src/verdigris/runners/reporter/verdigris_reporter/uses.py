@@ -13,7 +13,8 @@ import sys
 from functools import _lru_cache_wrapper
 from typing import TYPE_CHECKING, Any
 
-from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - the package has another name when injected
+from . import tracing  # noqa: TID252 - the package has another name when injected
+from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -49,8 +50,10 @@ What the tests of one file share has the file's path as its key.
 class Uses:
     """The recorder. It must `start` before code of the project is loaded."""
 
-    def __init__(self, worktree: str) -> None:
+    def __init__(self, worktree: str, traced: frozenset[str] = frozenset()) -> None:
+        """`traced`: only functions of these files are recorded, as their tracer hears of them."""
         self._own = OwnFiles(worktree)
+        self._traced = traced
         self._places: list[tuple[str, int]] = []
         self._known: dict[Any, int] = {}
         self._alive: list[Any] = []
@@ -71,7 +74,8 @@ class Uses:
         self.problem = ""
 
     def start(self) -> None:
-        self._watch = (_Monitor if hasattr(sys, "monitoring") else _Profile)(self)
+        older = _Traced if self._traced else _Profile
+        self._watch = (_Monitor if hasattr(sys, "monitoring") else older)(self)
         self._watch.start()
 
         def handle_event(event: str, args: Any) -> None:
@@ -168,7 +172,7 @@ class Uses:
         """Gives a number to each function of a module that is about to run."""
         name = getattr(code, "co_filename", "")
         path = self._relative(name) if isinstance(name, str) else ""
-        if not path:
+        if not path or (self._traced and path not in self._traced):
             return
         self._files.add(path)
         self._alive.append(code)
@@ -204,8 +208,10 @@ RECORDER: Uses | None = None
 
 def begin(settings: dict[str, Any]) -> None:
     global RECORDER  # noqa: PLW0603 - the plugin needs it too, and pytest loads that
-    if settings.get("uses"):
-        RECORDER = Uses(settings["worktree"])
+    every = bool(settings.get("uses"))
+    traced = frozenset(settings.get("trace") or ()) if settings.get("callers") else frozenset()
+    if every or traced:
+        RECORDER = Uses(settings["worktree"], frozenset() if every else traced)
         RECORDER.start()
 
 
@@ -276,6 +282,18 @@ class _Monitor(_Watch):
 
     def stop(self) -> None:
         self._api.free_tool_id(self._tool)
+
+
+class _Traced(_Watch):
+    """Listens before Python 3.12, if only traced files count: their tracer hears of calls, in all threads."""
+
+    unseen = _UNSEEN | {"sys.settrace"}
+
+    def start(self) -> None:
+        tracing.TRACER.hear = self._uses.note_call
+
+    def is_undisturbed(self) -> bool:
+        return not tracing.TRACER.has_lost()
 
 
 class _Profile(_Watch):
