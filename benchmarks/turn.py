@@ -102,10 +102,10 @@ class _Python(_Project):
         return path, "\n".join(lines), f"{path}::{name}"
 
     def bodies(self, turn: int) -> tuple[str, str]:
+        head, keep = f"def rebate{turn}(count):\n", "        return count\n"
         return (
-            f"def rebate{turn}(count):\n    if count >= 10:\n        return count // 2\n    return count\n",
-            f"def rebate{turn}(count):\n    if count < 10:\n        return count\n"
-            f"    half, _ = divmod(count, 2)\n    return half\n",
+            f"{head}    if count >= 10:\n        return count // 2\n    return count\n",
+            f"{head}    if count < 10:\n{keep}    half = divmod(count, 2)[0]\n    return half\n",
         )
 
 

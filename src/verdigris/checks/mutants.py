@@ -21,6 +21,7 @@ from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.registry import by_language, is_traced, reader_of
 from verdigris.runners.protocol import Progress, RequestedRuns, TestRequest, announce
 from verdigris.storage.draws import lot_of
+from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -173,12 +174,32 @@ class _SetTrial:
         uses = self.uses
         if uses is None or uses.problem:
             return [names] * len(mutants)
-        return [self._tests_that_may_run(uses, mutant, names, late=late) for mutant in mutants]
+        places = self._places_of(uses, mutants)
+        return [self._tests_that_may_run(uses, m, names, places.get(m), late=late) for m in mutants]
+
+    def _places_of(self, uses: RunUses, mutants: Sequence[Mutant]) -> dict[Mutant, frozenset[int]]:
+        """The numbers of the functions in which mutants stand; those that stand in none are left out."""
+        places: dict[Mutant, frozenset[int]] = {}
+        texts = texts_at(self.candidate.project, self.candidate.tree, {mutant.path for mutant in mutants})
+        for path, text in texts.items():
+            here = {line: number for number, (at, line) in enumerate(uses.places) if at == path}
+            lines = {m: _first_change(text, _decode(m.data)) for m in mutants if m.path == path}
+            tracing = reader_of(path).tracing()
+            named = (tracing and tracing.name_lines(text, {*here, *lines.values()})) or {}
+            for mutant, line in lines.items():
+                if name := named.get(line):
+                    places[mutant] = frozenset(number for at, number in here.items() if named[at] == name)
+        return places
 
     def _tests_that_may_run(
-        self, uses: RunUses, mutant: Mutant, names: tuple[str, ...], *, late: bool
+        self,
+        uses: RunUses,
+        mutant: Mutant,
+        names: tuple[str, ...],
+        places: frozenset[int] | None,
+        *,
+        late: bool,
     ) -> tuple[str, ...]:
-        places = _places_of(uses, mutant)
         if mutant.path not in self.watched or (places is None and not late):
             return names
         if places is None:
@@ -234,14 +255,10 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _places_of(uses: RunUses, mutant: Mutant) -> frozenset[int] | None:
-    """Numbers of the functions in which a mutant stands; None where it stands in none, or that is unclear."""
-    here = {line: number for number, (at, line) in enumerate(uses.places) if at == mutant.path}
-    tracing = reader_of(mutant.path).tracing()
-    named = None if tracing is None else tracing.name_lines(_decode(mutant.data), {*here, mutant.line})
-    if named is None or not named[mutant.line]:
-        return None
-    return frozenset(number for line, number in here.items() if named[line] == named[mutant.line])
+def _first_change(text: str, changed: str) -> int:
+    """The first line that differs; the line of a debt may be one that it had earlier."""
+    pairs = zip(text.splitlines(), changed.splitlines(), strict=False)
+    return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), 1)
 
 
 def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, ends: float) -> Tried:

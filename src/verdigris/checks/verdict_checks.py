@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -88,15 +89,16 @@ def _sample_affected_tests(
     if suite is None or not paths:
         return ()
     functions = frozenset(map(function_of, claimed))
-    took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
-    passed = [i for i in took if function_of(i) not in functions and is_traced(split_id(i).path)]
-    mine = sum(ms for i, ms in took.items() if function_of(i) in functions)
-    left = max(_LEAST_MS, mine)
+    passing = {r.native_id: r for r in suite.results if r.status is Status.PASS}
+    took = Counter[str]()
+    for native, result in passing.items():
+        took[function_of(native)] += result.duration_ms
+    passed = [i for i in passing if function_of(i) not in functions and is_traced(split_id(i).path)]
+    left = max(_LEAST_MS, sum(took[function] for function in functions))
     chosen: list[str] = []
     for function in _list_affected(candidate, passed, tests):
-        cost = sum(ms for i, ms in took.items() if function_of(i) == function)
-        if cost <= left and len(chosen) < _SAMPLE:
-            left -= cost
+        if took[function] <= left and len(chosen) < _SAMPLE:
+            left -= took[function]
             chosen.append(function)
     return tuple(chosen)
 

@@ -91,17 +91,32 @@ class RunSet:
     """The position of the run with the true texts."""
     totals: Mapping[str, int] = field(default_factory=dict)
     """How many changes of each test have to be tried, with those that no variant has room for."""
+    contents: int | None = None
+    """The position of the run in which data are compared by content, if there is one."""
+
+    @property
+    def changed(self) -> tuple[tuple[int, Variant], ...]:
+        """The runs with changed assertions, and the true one; each with its position."""
+        return tuple((at, one) for at, one in enumerate(self.members) if at != self.contents)
 
 
 def plan_runs(
-    found: Sequence[Probe], texts: Mapping[str, bytes], dice: Random, most: int, least: int
+    found: Sequence[Probe],
+    texts: Mapping[str, bytes],
+    dice: Random,
+    most: int,
+    least: int,
+    contents: Sequence[Probe] = (),
 ) -> RunSet:
     """Plans variants with at most one change of each test, and puts them in random order.
 
     So the code under test cannot tell which run has the true texts. Only the files that some variant changes
     are written. `most`: the limit of variants; `least`: the limit for those that change an assertion again.
+    `contents`: all of these are changed in one more variant.
     """
     members = draw_members(found, dice, most, least, alone=True)
+    if contents:
+        members.append(tuple(Try(probe, probe.changes[0]) for probe in contents))
     changed = {one.probe.path for member in members for one in member}
     texts = {path: data for path, data in texts.items() if path in changed}
     variants = []
@@ -115,16 +130,8 @@ def plan_runs(
     for probe in found:
         for name in probe.names | probe.maybe:
             totals[name] = totals.get(name, 0) + probe.needed
-    return RunSet(tuple(variants[number] for number in order), order.index(0), totals)
-
-
-def plan_content_run(found: Sequence[Probe], texts: Mapping[str, bytes], dice: Random) -> RunSet:
-    """Plans one run in which all these assertions are changed, and the true one, in random order."""
-    texts = {path: data for path, data in texts.items() if path in {probe.path for probe in found}}
-    tries = tuple(Try(probe, probe.changes[0], (probe.line, probe.last)) for probe in found)
-    variants = [Variant((), texts), Variant(tries, changed_texts(texts, tries))]
-    order = dice.sample(range(2), 2)
-    return RunSet(tuple(variants[number] for number in order), order.index(0))
+    last = order.index(len(members)) if contents else None
+    return RunSet(tuple(variants[number] for number in order), order.index(0), totals, last)
 
 
 def draw_members(

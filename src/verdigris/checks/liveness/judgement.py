@@ -130,7 +130,7 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
     known = {outcome.index: outcome for outcome in outcomes}
     right = known.get(made.truth, VariantOutcome(made.truth, why=_UNTRIED))
     book = _SeenProbes()
-    for index, member in enumerate(made.members):
+    for index, member in made.changed:
         outcome = known.get(index, VariantOutcome(index, why=_UNTRIED))
         for one in member.tries:
             for function in sorted(one.probe.names | one.probe.maybe):
@@ -173,7 +173,8 @@ def find_other_content(made: RunSet, outcomes: Iterable[VariantOutcome]) -> tupl
     known = {outcome.index: outcome for outcome in outcomes}
     right = known.get(made.truth, VariantOutcome(made.truth))
     told: dict[str, None] = {}
-    for one, index in ((one, index) for index, member in enumerate(made.members) for one in member.tries):
+    index = made.truth if made.contents is None else made.contents
+    for one in made.members[index].tries:
         for function in sorted(one.probe.names | one.probe.maybe):
             passed = {case.name for case in _cases(function, right) if case.status == "passed"}
             cases = _cases(function, known.get(index, VariantOutcome(index)), _cases(function, right))

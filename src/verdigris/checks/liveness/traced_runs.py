@@ -20,7 +20,7 @@ from verdigris.core.report import Status, TestReport, suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
-from verdigris.languages.probes import plan_content_run, plan_runs
+from verdigris.languages.probes import plan_runs
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.storage.draws import lot_of
@@ -106,7 +106,7 @@ class LiveRuns:
         """The claimed tests and the others in one set; what is then unclear, in others of its own."""
         claimed = _functions(self.asked.claimed)
         others = tuple(name for name in _functions(self.asked.others) if name not in claimed)
-        runs = self._plan_all((*claimed, *others))
+        runs = self._plan_all(claimed, others)
         for name in claimed:
             if name not in runs.totals:
                 why = self.language.liveness.why_unread(self.texts, name)
@@ -116,7 +116,7 @@ class LiveRuns:
             report = self._call(runs, (*claimed, *others))
             self._judge(judge_runs(runs, report.variants, asked), runs, claimed, others)
             if not self._found.hollow:
-                self._compare_content(claimed)
+                self._found.hollow += find_other_content(runs, report.variants)
         return self._found.as_liveness()
 
     def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
@@ -147,14 +147,6 @@ class LiveRuns:
         unlike = [i for i in judged.unlike if function_of(i) not in late]
         if unlike and not self._found.hollow:
             self._widen(unlike)
-
-    def _compare_content(self, claimed: tuple[str, ...]) -> None:
-        """What only says that it equals plain data is hollow: one more run compares the data themselves."""
-        probes = self.language.liveness.contents(self.texts, claimed)
-        if probes:
-            runs = plan_content_run(probes, self.texts, self.random)
-            report = self._call(runs, claimed)
-            self._found.hollow += find_other_content(runs, report.variants)
 
     def _find_noticed(
         self, judged: LivenessFindings, functions: tuple[str, ...]
@@ -240,15 +232,20 @@ class LiveRuns:
         why = "passes in the suite, but not in another run of the same kind: it may depend on how it is run"
         self._found.doubts += (f"{name} {why}" for name in left)
 
-    def _plan_all(self, functions: tuple[str, ...]) -> RunSet:
-        """Plans as many runs as fit into the time, more than one an assertion only while that is cheap."""
+    def _plan_all(self, claimed: tuple[str, ...], others: tuple[str, ...]) -> RunSet:
+        """Plans as many runs as fit into the time, more than one an assertion only while that is cheap.
+
+        In one of them the claimed tests compare plain data by content, not by what these say themselves.
+        """
+        functions = (*claimed, *others)
         one = self._estimate(functions) + _BRANCH
         most = max(1, int(0.8 * self.seconds / one) - 1)
         few = max(1, min(_FEW, int((one + _START) / one)))
-        return self._plan(self._probes(functions), most, min(few, most))
+        contents = self.language.liveness.contents(self.texts, claimed)
+        return self._plan(self._probes(functions), most, min(few, most), contents)
 
-    def _plan(self, probes: Sequence[Probe], most: int, least: int) -> RunSet:
-        return plan_runs(probes, self.texts, self.random, most, least)
+    def _plan(self, probes: Sequence[Probe], most: int, least: int, contents: Sequence[Probe] = ()) -> RunSet:
+        return plan_runs(probes, self.texts, self.random, most, least, contents)
 
     def _probes(self, functions: Sequence[str]) -> tuple[Probe, ...]:
         return self.language.liveness.probes(self.texts, functions, self.random, _CHANGES)
