@@ -110,7 +110,7 @@ class _Python(_Project):
 
 
 class _Go(_Project):
-    config = "stacks:\n  - {root: ., language: go, runner: gotest}\n"
+    config = "stacks:\n  - {root: ., language: go, runner: go}\n"
     plain = ("go", "test", "-count=1", "./...")
 
     def prepare(self) -> None:

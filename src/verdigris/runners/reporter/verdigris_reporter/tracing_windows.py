@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 
-class Windows:
+class TracingWindows:
     """A plugin: its wrappers are the innermost ones."""
 
     def __init__(self, worktree: str) -> None:
