@@ -67,6 +67,10 @@ class _Project(ABC):
     def bodies(self, turn: int) -> tuple[str, str]:
         """The function that this test asks for, in two shapes."""
 
+    def stub(self, turn: int) -> str:  # noqa: ARG002 - of a language that compiles
+        """What the test needs in order to be built."""
+        return ""
+
 
 class _Python(_Project):
     config = f"stacks:\n  - root: .\n    python: {sys.executable}\n"
@@ -148,6 +152,9 @@ class _Go(_Project):
             f"{head}\tif count < 10 {{\n\t\treturn count\n\t}}\n\treturn count / 2\n}}\n",
         )
 
+    def stub(self, turn: int) -> str:
+        return f'func Rebate{turn}(count int) int {{\n\tpanic("STUB:TDD")\n}}\n'
+
 
 class _Vitest(_Project):
     config = "stacks:\n  - {root: ., language: node, runner: vitest}\n"
@@ -228,6 +235,8 @@ class _Turns:
         self.project.turn += 1
         path, text, self.id = self.project.new_test(self.project.turn)
         self.project.write(path, text)
+        if stub := self.project.stub(self.project.turn):
+            self.project.write(*self.project.source(0, A_FILE, (*self.own, stub)))
 
     def test(self) -> None:
         self._tdd("test", self.id, code=1)
