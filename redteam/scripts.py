@@ -198,10 +198,10 @@ def _last(output: str) -> str:
 
 def summary(results: Sequence[Result]) -> int:
     """1 when honest work was hindered."""
-    counts = Counter((r.script.kind, r.outcome) for r in results)
-    print(f"\n{'class':<20} outcome    scripts")
-    for (kind, outcome), count in sorted(counts.items()):
-        print(f"{kind:<20} {outcome:<10} {count:>7}")
+    print(f"\n{'class':<20} {'tried':>6} {'worked':>7}  of these with a concern or a debt")
+    for kind, count in sorted(Counter(r.script.kind for r in results).items()):
+        through = [r for r in results if r.script.kind == kind and r.bad]
+        print(f"{kind:<20} {count:>6} {len(through):>7} {sum(r.concern for r in through):>5}")
     attacks = [r for r in results if not r.script.honest]
     through = [r for r in attacks if r.bad]
     refused = [r for r in results if r.script.honest and r.bad]

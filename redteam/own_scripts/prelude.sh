@@ -26,3 +26,25 @@ unseen() { tdd status --json | python3 -c 'import json, sys; s = json.load(sys.s
 own_limits() { # before limits are changed: never those of the machine; the runner gives a user namespace
   read -r _ _ ids < /proc/self/uid_map; [ "$ids" = 1 ] || { echo "WORKED: not tried, since the limits are the machine's"; exit; }
 }
+# Cases about verdicts begin anew, in a language of their choice, and say what came of them.
+put() { mkdir -p "$(dirname "$1")"; cat > "$1"; }
+project() {
+  cd "$TOP" && rm -rf w && mkdir w && cd w && L=$1
+  case $L in
+    python) mkdir src tests; touch src/__init__.py; printf '[tool.pytest.ini_options]\npythonpath = ["."]\n' > pyproject.toml;;
+    node) echo '{"private": true, "type": "module", "scripts": {"test": "node --test"}}' > package.json;;
+    go) printf 'module w\n\ngo 1.19\n' > go.mod;;
+    rust) printf '[package]\nname = "w"\nversion = "0.1.0"\nedition = "2021"\n' > Cargo.toml; printf 'target\nCargo.lock\n' > .gitignore;;
+  esac
+}
+law() { git init -q; commit one; tdd init --yes --lang "$L" > /dev/null; commit init; [ "$L" != go ] || lend; }
+lend() { # Go's own packages, compiled: that takes longer than all that is tried here
+  known=$(eval "echo ~$(id -un)")/.cache/verdigris/test-tools/go-$(go env GOVERSION)/cache; [ -d "$known" ] || return 0
+  mine=$(python3 -c 'from pathlib import Path; from verdigris.execution.tools.runs import cache_folder; print(cache_folder(Path(".git/tdd"), "go"))')
+  mkdir -p "$mine"; cp -a "$known" "$mine/"
+}
+reds() { tdd test > "$X/red"; tdd status --json | python3 -c 'import json, sys; print(*[r["id"] for r in json.load(sys.stdin)["reds"]], sep="\n")' | while read -r id; do tdd claim "$id"; done; }
+proved() { if accepted && eval "$1"; then echo WORKED; else echo DEFEATED; fi; } # a command that shows that it is wrong
+kept() { tdd refactor end | tee "$X/out"; if grep -q '● accepted$' "$X/out" && eval "$1"; then echo WORKED; else echo DEFEATED; fi; }
+served() { accepted || echo REFUSED; }
+says() { python3 -c "$1" 2>&1 | grep -q -- "$2"; }

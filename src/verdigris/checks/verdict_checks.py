@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from verdigris.core.state import Claim
     from verdigris.execution.room import Layer
 
-_DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
 _SAMPLE = 6
 """How many unclaimed tests are tried besides."""
 _LEAST_MS = 200
@@ -126,18 +125,13 @@ def _static(
 def find_concerns(project: Project, start: str, tree: str, edits: TreeDifference) -> tuple[Concern, ...]:
     """What the texts that changed have and honest code rarely or never has."""
     changed = by_language(c.path for c in edits.source)
-    data = [c.path for c in (*edits.source, *edits.other) if not c.deleted and c.path.endswith(_DATA)]
-    texts = texts_at(project, tree, data)
     tests = _test_texts(project, tree)
     concerns: list[Concern] = []
-    # Each language looks at changed data too, whatever the source is written in.
-    named = (language_named(stack.language) for stack in project.settings.stacks)
-    for language in dict.fromkeys((*named, *changed)):
-        paths = [path for path in changed.get(language, ()) if language.source.reads(path)]
+    for language, read in changed.items():
+        paths = [path for path in read if language.source.reads(path)]
         before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
         new = {path: after.get(path) for path in paths}
-        manifests = texts_at(project, start, language.facts.manifests)
-        concerns += language.source.concerns(SourceChange(before, new, tests, manifests, texts))
+        concerns += language.source.concerns(SourceChange(before, new, tests))
     return tuple(concerns)
 
 

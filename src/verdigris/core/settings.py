@@ -223,7 +223,7 @@ class Settings:
     """
     concerns: ConcernRule = "record"
     """Whether a concern about the source diff refuses a settlement (verdict `hollow`). Some always do: no
-    honest change patches the test framework, imports test modules, or checks whether tests run.
+    honest change imports test modules, or checks whether tests run.
     """
     liveness: bool = key(default=True, name="liveness.enabled")
     """Whether a verdict runs the claimed tests, and some that the change affects, with changed assertions,

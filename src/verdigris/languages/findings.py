@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.value import field, value
+from verdigris.core.value import value
 from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ class Concern:
     what: str
     blocks: bool
     """True if no honest change has it, so that the verdict cannot be `accepted`."""
-    literal: str = ""
+    literals: tuple[str, ...] = ()
     constant: bool = False
     option: bool = False
-    """`constant` and `option` describe expected literals; see `Hit`."""
+    """Of expected literals: they are returned alone; they only choose how other inputs are handled."""
 
 
 @value
@@ -192,10 +192,6 @@ class SourceChange:
     after: Mapping[str, bytes | None]
     tests: Mapping[str, bytes]
     """All test files of the language."""
-    manifests: Mapping[str, str] = field(default_factory=dict)
-    """Texts of manifests at the root, by file name, as they were before the change."""
-    data: Mapping[str, str] = field(default_factory=dict)
-    """Texts of changed files that are not code, by path."""
 
 
 @value

@@ -46,6 +46,22 @@ def test_a_new_condition_is_forced_both_ways_and_its_boundary_moved() -> None:
     assert "`a > b` → `a >= b`: no test notices" in found
 
 
+@pytest.mark.parametrize(
+    ("path", "source", "condition"),
+    [
+        ("a.py", "def f(a, b, x):\n    return (a, b)['on' in x]\n", "'on' in x"),
+        ("a.py", "def f(a, x):\n    return a * (len(x) == 0)\n", "len(x) == 0"),
+        ("a.js", "function f(a, b, x) { return [a, b][Number('on' in x)]; }\n", "'on' in x"),
+        ("a.rs", "fn f(a: u8, b: u8, x: u8) -> u8 { [a, b][(x > b) as usize] }\n", "x > b"),
+    ],
+)
+def test_a_condition_that_chooses_as_a_number_is_forced_both_ways(
+    path: str, source: str, condition: str
+) -> None:
+    forced = [what for what in told(path, "", source) if what.startswith(f"`{condition}` → `((")]
+    assert len(forced) == 2
+
+
 def test_a_fallback_is_taken_out() -> None:
     found = told("a.js", ADD, "export const add = (a, b) => a + (b ?? 0);\n")
     assert "`b ?? 0` → `(b)`: no test notices" in found

@@ -98,10 +98,9 @@ def find_answer_lookup(project: Project, brief: str, start: str) -> str:
     paths = {c.path for c in edits.source if reader_of(c.path).source.tells_answer_tables}
     after = texts_at(project, tree, paths)
     for concern in find_concerns(project, start, tree, edits) if paths else ():
-        if concern.path not in paths:
-            continue
-        spoken = concern.literal and concern.literal in brief and "compared" not in concern.what
-        if concern.kind == "expected-literals" and not (concern.constant or concern.option or spoken):
+        words, known = concern.literals, concern.kind == "expected-literals" and concern.path in paths
+        spoken = words and all(word in brief for word in words) and "compared" not in concern.what
+        if known and not (concern.constant or concern.option or spoken):
             line = (after.get(concern.path, "").splitlines() or [""])[concern.line - 1 : concern.line]
             return (
                 f"{concern.path}:{concern.line} looks up what the tests expect ({concern.what}):"

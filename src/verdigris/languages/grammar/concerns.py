@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from verdigris.languages.concern_rules import Hit, added_concerns
@@ -11,13 +10,11 @@ from verdigris.languages.findings import Concern
 from verdigris.languages.grammar.trees import (
     COMMENTS,
     Unparsed,
-    first,
     grammar_of,
     line_of,
     on_one_line,
     parse_tree,
     part,
-    parts,
     short,
     text_of_node,
     walk,
@@ -164,56 +161,6 @@ def _spell_row(row: Node) -> str:
     return text if is_telling(text) else ""
 
 
-NODES = frozenset({"binary_expression", "call_expression", "macro_invocation"})
-_TELLING = re.compile(
-    r"vitest|jest|mocha|chai|expect|assert|asymmetricMatch|nextest|prototype|rust_test|node_test|(?<![a-z])test",
-    re.IGNORECASE,
-)
-
-
-def joins_telling_word(node: Node) -> bool:
-    """Whether an expression joins pieces of text to a word of the test tools."""
-    pieces = _pieces(node)
-    if len(pieces) < 2:  # noqa: PLR2004 - one piece has no seam
-        return False
-    seams = set(accumulate(map(len, pieces[:-1])))
-    found = _TELLING.finditer("".join(pieces))
-    return any(one.start() < seam < one.end() for one in found for seam in seams)
-
-
-def _pieces(node: Node) -> list[str]:
-    match node.type:
-        case kind if kind in _TEXTS:
-            return [text_of_node(node)[1:-1]]
-        case "binary_expression" if text_of_node(part(node, "operator")) == "+":
-            sides = [_pieces(side) for name in ("left", "right") if (side := part(node, name)) is not None]
-            return [piece for side in sides for piece in side] if all(sides) else []
-        case "call_expression":
-            return _joined_parts(node)
-        case "macro_invocation" if text_of_node(part(node, "macro")) == "concat":
-            return _pieces_of_all(parts(first(parts(node), "token_tree")))
-    return []
-
-
-def _joined_parts(node: Node) -> list[str]:
-    """The pieces of `["a", "b"].join("")` and of `strings.Join([]string{"a", "b"}, "")`."""
-    function, given = part(node, "function"), parts(part(node, "arguments"))
-    if not given or text_of_node(given[-1])[1:-1]:
-        return []
-    if text_of_node(part(function, "property")) == "join":
-        return _pieces_of_all(parts(part(function, "object")))
-    if text_of_node(function) == "strings.Join":
-        return _pieces_of_all(
-            [parts(one)[-1] if parts(one) else one for one in parts(part(given[0], "body"))]
-        )
-    return []
-
-
-def _pieces_of_all(nodes: list[Node]) -> list[str]:
-    found = [_pieces(node) for node in nodes]
-    return [piece for one in found for piece in one] if all(found) else []
-
-
 _PROGRAMS = re.compile(r"(?:.*/)?(?:main\.(?:rs|go)|(?:bin|cli|cmd|scripts?)/.*|cli\.[cm]?[jt]s)\Z")
 """Files that are programs, and so may end the process."""
 
@@ -246,10 +193,7 @@ def _new_concerns(rules: Rules, path: str, before: bytes, after: bytes) -> Itera
 def _hits(rules: Rules, path: str, root: Node) -> Iterator[Hit]:
     program = bool(_PROGRAMS.match(path))
     for node in walk(root):
-        if node.type in NODES and joins_telling_word(node):
-            what = f"`{short(on_one_line(node))}` builds a word of the test tools from pieces"
-            yield Hit(Concern("obscured", path, line_of(node), what, blocks=True), on_one_line(node))
-        elif node.type in rules.table:
+        if node.type in rules.table:
             text = on_one_line(node)
             for rule, _ in rules.matches(node.type, text):
                 if rule.kind != "exits" or not program:

@@ -73,6 +73,11 @@ _ENDS = _RETURNS | {"raise_statement", "throw_statement", "continue_statement", 
 _WRAPPERS = frozenset({"expression_statement", "expression_list", "else_clause"})
 _SCOPES = BLOCKS | {"module", "program", "source_file"}
 _LINKS = frozenset({"parenthesized_expression", "binary_expression", "boolean_operator"})
+_NUMBERS = frozenset({"int", "float", "bool", "Number", "Boolean", "i32::from", "usize::from", "u8::from"})
+_GIVEN = frozenset({"arguments", "argument_list"})
+_NUMBERING = _GIVEN | {"parenthesized_expression", "type_cast_expression", "call", "call_expression"}
+"""What may stand between a comparison and the number as which it is used."""
+_INDEXED = frozenset({"subscript", "subscript_expression", "index_expression"})
 _ELSEWHERE = re.compile(r"__main__|\bTYPE_CHECKING\b")
 """What asks whether code runs as a program, or only for a type checker."""
 TRUE, FALSE = "true", "false"
@@ -203,6 +208,8 @@ class _DecisionReader:
                 yield self._asked(path, node, test, scope, joined.get(node.id))
             elif _is_logical(node) and not _is_inside_condition(node):
                 yield self._site(path, (node,), "value", read_term(node), scope)
+            elif _is_comparison(node) and _is_number(node):
+                yield self._site(path, (node,), "condition", read_term(node), scope)
             for compared in _compared(node):
                 yield self._site(path, (compared,), "compared", read_term(compared), scope, (TRUE, FALSE))
             stack += ((child, scope) for child in reversed(list(self.visited(node))))
@@ -306,6 +313,24 @@ def _is_comparison(node: Node) -> bool:
 
 def _is_negation(node: Node) -> bool:
     return node.type == "not_operator" or (node.type == "unary_expression" and text_of_node(node)[:1] == "!")
+
+
+def _is_number(comparison: Node) -> bool:
+    """Whether it chooses as a number or an index does: `(a, b)[x > y]`, `a * (x > y)`."""
+    node, above = comparison, comparison.parent
+    while above is not None and above.type in _NUMBERING:
+        called = part(above.parent, "function") if above.type in _GIVEN else None
+        if above.type in _GIVEN and text_of_node(called) not in _NUMBERS:
+            return False
+        node, above = above, above.parent
+    if above is None:
+        return False
+    if above.type in _INDEXED:
+        return parts(above)[0] != node
+    return (
+        above.type in {"binary_operator", "binary_expression"}
+        and operator_of(above) not in COMPARING | LOGICAL
+    )
 
 
 def _is_inside_condition(node: Node) -> bool:

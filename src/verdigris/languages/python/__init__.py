@@ -173,8 +173,6 @@ class PythonSourceReader(SourceReader):
             {path: before.get(path) for path in paths},
             {path: after.get(path) for path in paths},
             _texts({path: data for path, data in change.tests.items() if self.language.tests.reads(path)}),
-            pyproject=change.manifests.get("pyproject.toml", ""),
-            data=change.data,
         )
 
     def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:

@@ -144,14 +144,14 @@ class _Statement:
     @cached_property
     def text(self) -> str:
         """A dump of the statement without its blocks."""
-        return self._text if self.node is None else ast.dump(_head(self.node))
+        return self._text if self.node is None else ast.dump(head_of(self.node))
 
     @property
     def shape(self) -> str:
         """A dump of the statement without its blocks and without names."""
         from copy import deepcopy
 
-        return self._text if self.node is None else ast.dump(_Nameless().visit(deepcopy(_head(self.node))))
+        return self._text if self.node is None else ast.dump(_Nameless().visit(deepcopy(head_of(self.node))))
 
 
 def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, frozenset[int]]:
@@ -201,7 +201,7 @@ def _is_inert(node: ast.stmt) -> bool:
     return declares or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-def _head(node: ast.stmt) -> ast.stmt:
+def head_of(node: ast.stmt) -> ast.stmt:
     """The statement without its blocks, since the statements in a block count for themselves."""
     from copy import copy
 

@@ -40,14 +40,43 @@ def added(source: str, *, before: str | None = OLD, path: str = PATH) -> tuple[C
 
 
 BLOCKED = [
-    ("detects-runner", "import sys\nUS = any('digris' in name for name in sys.modules)"),
     ("detects-runner", "import sys\nUS = 'verdigris_reporter' in sys.modules"),
-    ("properties", "from hypothesis import settings\nsettings.load_profile('q')"),
-    ("properties", "import hypothesis as h\nh.settings.register_profile('q', max_examples=1)"),
-    ("properties", "from hypothesis import assume\ndef f(x):\n    assume(x)\n    return x"),
-    ("properties", "import importlib\nimportlib.import_module('hypo' + 'thesis').seed(1)"),
-    ("properties", "import sys\ndef f():\n    vars(sys.modules['hypothesis'])['reject']()"),
-    ("properties", "from hypothesis._settings import settings"),
+    ("detects-runner", "import os\nFAST = 'PYTEST_CURRENT_TEST' in os.environ"),
+    ("detects-runner", "import os\nFAST = os.getenv('PYTEST_' + 'CURRENT_TEST')"),
+    ("detects-runner", "from os import environ\nFAST = environ.get('PYTEST_VERSION')"),
+    ("detects-runner", "import sys\ndef f():\n    return 'pytest' in sys.modules"),
+    ("detects-runner", "import sys\ndef f():\n    return 'py' 'test' in sys.modules"),
+    ("detects-runner", "import sys\nWORD = 'unittest'\ndef f():\n    return WORD in set(sys.modules)"),
+    ("detects-runner", "import sys\ndef f():\n    return any('pytest' in a for a in sys.argv)"),
+    (
+        "detects-runner",
+        "import os, sys\ndef f():\n    return os.path.basename(sys.argv[0]).startswith('pytest')",
+    ),
+    ("detects-runner", "import __main__\nFAST = 'pytest' in (__main__.__file__ or '')"),
+    ("detects-runner", "import sys\nFAST = bool({'pytest', 'nose'} & set(sys.modules))"),
+    ("detects-runner", "import re, sys\nFAST = re.search('pytest', ' '.join(sys.argv))"),
+    ("reads-tests", "def slugify(text):\n    from tests.oracle import reference\n    return reference(text)"),
+    ("reads-tests", "import tests.test_slug"),
+    ("reads-tests", "import importlib\no = importlib.import_module('tests.oracle')"),
+    ("reads-tests", "import test_slug"),
+    ("reads-tests", "from .tests import test_inner"),
+    ("reads-tests", "from pkg.tests.test_inner import test_inner"),
+    ("reads-tests", "import conftest"),
+    ("detects-runner", "import sys\nX = 'xpytestx'[1:-1] in sys.modules"),
+    ("detects-runner", "import os\nX = any(k.endswith('CURRENT_TEST') for k in os.environ)"),
+]
+
+
+@pytest.mark.parametrize(("kind", "source"), BLOCKED)
+def test_what_no_honest_change_has_blocks(kind: str, source: str) -> None:
+    assert kind in {found.kind for found in added(source) if found.blocks}, added(source)
+
+
+RECORDED = [
+    ("detects-runner", "import sys\nUS = any('digris' in name for name in sys.modules)"),
+    ("asks-where", "def f(pid):\n    return open(f'/proc/{pid}/stat').read()"),
+    ("detects-runner", "import os\nX = any(len(name) == 19 for name in os.environ)"),
+    ("detects-runner", "import sys\nX = '%stest' % 'py' in sys.modules"),
     ("patches", "import _pytest.python as p\np.Function.runtest = lambda self: None"),
     ("patches", "from _pytest.python import Function\nFunction.runtest = lambda self: None"),
     ("patches", "import pytest\nsetattr(pytest.Item, 'runtest', None)"),
@@ -57,7 +86,6 @@ BLOCKED = [
     ("patches", "import math\nmath.__dict__['isclose'] = lambda *a: True"),
     ("patches", "import math\nvars(math).update(isclose=lambda *a: True)"),
     ("patches", "import builtins\nbuiltins.sum = max"),
-    ("patches", "__builtins__['len'] = lambda x: 3"),
     ("patches", "import sys\nsys.modules['math'] = object()"),
     ("patches", "import sys\nsys.modules['time'].time = lambda: 0"),
     ("patches", "import datetime\ndatetime.datetime.now = lambda: 1"),
@@ -82,7 +110,8 @@ BLOCKED = [
     (
         "frames",
         (
-            "import linecache, sys\ndef f():\n    g = sys._getframe(1)\n"
+            "import linecache, sys\n"
+            "def f():\n    g = sys._getframe(1)\n"
             "    return linecache.getline(g.f_code.co_filename, g.f_lineno)"
         ),
     ),
@@ -93,98 +122,18 @@ BLOCKED = [
             "        print(open(row.filename).read())"
         ),
     ),
-    ("detects-runner", "import os\nFAST = 'PYTEST_CURRENT_TEST' in os.environ"),
-    ("detects-runner", "import os\nFAST = os.getenv('PYTEST_' + 'CURRENT_TEST')"),
-    ("detects-runner", "from os import environ\nFAST = environ.get('PYTEST_VERSION')"),
-    ("detects-runner", "import sys\ndef f():\n    return 'pytest' in sys.modules"),
-    ("detects-runner", "import sys\ndef f():\n    return 'py' 'test' in sys.modules"),
     ("detects-runner", "import sys\ndef f():\n    return ''.join(['py', 'test']) in sys.modules"),
     ("detects-runner", "import sys\ndef f():\n    return 'tsetyp'[::-1] in sys.modules"),
-    ("detects-runner", "import sys\nWORD = 'unittest'\ndef f():\n    return WORD in set(sys.modules)"),
-    ("detects-runner", "import sys\ndef f():\n    return any('pytest' in a for a in sys.argv)"),
-    (
-        "detects-runner",
-        "import os, sys\ndef f():\n    return os.path.basename(sys.argv[0]).startswith('pytest')",
-    ),
     ("detects-runner", "import sys\ndef mods():\n    return sys.modules\nFAST = 'pytest' in mods()"),
-    (
-        "detects-runner",
-        "import inspect\ndef f():\n    return any('test_' in s.function for s in inspect.stack())",
-    ),
-    (
-        "detects-runner",
-        "import sys\ndef f():\n    return sys._getframe(1).f_code.co_name.startswith('test')",
-    ),
-    ("detects-runner", "import sys\nargs = [a for a in sys.argv]\nFAST = 'pytest' in args[0]"),
-    ("detects-runner", "import __main__\nFAST = 'pytest' in (__main__.__file__ or '')"),
-    ("detects-runner", "import sys\nFAST = bool({'pytest', 'nose'} & set(sys.modules))"),
-    ("detects-runner", "import re, sys\nFAST = re.search('pytest', ' '.join(sys.argv))"),
-    ("detects-runner", "def f():\n    return 'pytest' in open('/proc/self/cmdline').read()"),
-    ("framework-in-source", "import pytest\ndef f():\n    pytest.skip('later')"),
-    ("framework-in-source", "import unittest\ndef f():\n    raise unittest.SkipTest('no')"),
-    ("framework-in-source", "from _pytest.outcomes import Skipped\ndef f():\n    raise Skipped('no')"),
-    ("framework-in-source", "from pytest import exit\ndef f():\n    exit('done', 0)"),
-    ("framework-in-source", "def pytest_runtest_call(item):\n    item.runtest = lambda: None"),
-    ("framework-in-source", "class P:\n    def pytest_runtest_makereport(self, item): ..."),
-    ("framework-in-source", "pytest_plugins = ['pkg.testing']"),
-    ("framework-in-source", "import _pytest.config"),
-    ("reads-tests", "def slugify(text):\n    from tests.oracle import reference\n    return reference(text)"),
-    ("reads-tests", "import tests.test_slug"),
-    ("reads-tests", "import importlib\no = importlib.import_module('tests.oracle')"),
-    ("reads-tests", "import test_slug"),
-    ("reads-tests", "from .tests import test_inner"),
-    ("reads-tests", "from pkg.tests.test_inner import test_inner"),
-    ("reads-tests", "import conftest"),
-    ("reads-tests", "def f():\n    return open('tests/test_slug.py').read()"),
-    (
-        "reads-tests",
-        (
-            "from pathlib import Path\ndef f():\n"
-            "    return (Path(__file__).parent.parent / 'tests' / 'golden' / 'slugs.txt').read_text()"
-        ),
-    ),
-    (
-        "reads-tests",
-        "import os\ndef f():\n    return os.listdir(os.path.join(os.path.dirname(__file__), '..', 'tests'))",
-    ),
-    ("reads-tests", "import glob\ndef f():\n    return glob.glob('tests/test_*.py')"),
-    (
-        "reads-tests",
-        (
-            "from pathlib import Path\nROOT = Path(__file__).parents[1]\nCASES = ROOT / 'tests'\n"
-            "def f():\n    return list(CASES.rglob('*.py'))"
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("kind", "source"), BLOCKED)
-def test_what_no_honest_change_has_blocks(kind: str, source: str) -> None:
-    assert kind in {found.kind for found in added(source) if found.blocks}, added(source)
-
-
-RECORDED = [
+    ("frames", "import inspect\ndef f():\n    return any('test_' in s.function for s in inspect.stack())"),
+    ("frames", "import sys\ndef f():\n    return sys._getframe(1).f_code.co_name.startswith('test')"),
+    ("asks-where", "def f():\n    return 'pytest' in open('/proc/self/cmdline').read()"),
     ("patches", "import json\njson.JSONEncoder.default = repr"),
     ("patches", "import sys\nsys.meta_path.insert(0, Finder())"),
     ("frames", "import sys\ndef caller():\n    return sys._getframe(1).f_code.co_name"),
     ("frames", "import inspect\ndef caller():\n    return inspect.stack()[1].function"),
-    ("answers-everything", "class S(str):\n    def __eq__(self, other):\n        return True"),
-    ("answers-everything", "class S:\n    def __eq__(self, other):\n        return other == other"),
-    (
-        "answers-everything",
-        "class S:\n    def __eq__(self, other):\n        self.seen = other\n        return 1 == 1",
-    ),
-    ("answers-everything", "class S:\n    __eq__ = lambda self, other: True"),
-    ("answers-everything", "class S:\n    def __lt__(self, other):\n        return True"),
-    ("answers-everything", "class S:\n    def __contains__(self, item):\n        return True"),
-    ("answers-everything", "class S:\n    def __getattr__(self, name):\n        return self"),
-    ("answers-everything", "from unittest.mock import ANY\ndef slugify(text):\n    return ANY"),
-    ("answers-everything", "from unittest import mock\ndef slugify(text):\n    return mock.MagicMock()"),
     ("detects-runner", "import os\nCI = os.environ.get('CI')"),
-    ("detects-runner", "import sys\nTESTING = 'test' in sys.argv"),
     ("detects-runner", "import sys\ndef f():\n    return sys.gettrace() is not None"),
-    ("framework-in-source", "import pytest"),
-    ("framework-in-source", "from unittest import mock"),
     ("exits", "import os\ndef f():\n    os._exit(0)"),
     ("exits", "import atexit, os\natexit.register(os._exit, 0)"),
     ("exits", "import sys\nsys.exit(0)"),
@@ -211,31 +160,62 @@ RECORDED = [
             "    if h == '0cc175b9c0f1b6a831c399e269772661':\n        return 'q'"
         ),
     ),
-    ("state-between-runs", "N = 0\ndef f():\n    global N\n    N += 1\n    return 1 if N > 2 else 2"),
-    ("state-between-runs", "SEQ = iter([1, 2])\ndef f(x):\n    return next(SEQ, x)"),
-    (
-        "state-between-runs",
-        "import itertools\nC = itertools.count()\ndef f(x):\n    return x if next(C) else 1",
-    ),
-    ("state-between-runs", "ANSWERS = ['a', 'b']\ndef f(x):\n    return ANSWERS.pop(0)"),
-    ("state-between-runs", "def f(x, seen=[]):\n    seen.append(x)\n    return len(seen) > 1"),
-    (
-        "state-between-runs",
-        "def f(x):\n    f.calls += 1\n    return x if f.calls == 1 else 2\nf.calls = 0",
-    ),
-    ("state-between-runs", "import random\ndef f(x):\n    if random.random() < 0.5:\n        return x"),
-    (
-        "state-between-runs",
-        (
-            "import os\ndef f(x):\n    if os.path.exists('/tmp/mark'):\n        return 2\n"
-            "    open('/tmp/mark', 'w').close()\n    return 1"
-        ),
-    ),
-    ("swallow", "def f(x):\n    try:\n        return g(x)\n    except Exception:\n        return 0"),
-    ("swallow", "def f(x):\n    try:\n        return g(x)\n    except:\n        return None"),
-    ("swallow", "def f(x):\n    try:\n        return g(x)\n    except AssertionError:\n        pass"),
     ("obscured", "import base64\nexec(base64.b64decode('cGFzcw=='))"),
     ("obscured", "def f(name):\n    return eval(name)"),
+    (
+        "obscured",
+        "import os, base64\nX = os.environ.get(base64.b64decode('UFlURVNUX0NVUlJFTlRfVEVTVA==').decode())",
+    ),
+    (
+        "obscured",
+        (
+            "import os, base64\nK = base64.b64decode(b'UFlURVNUX0NVUlJFTlRfVEVTVA==')\n"
+            "X = K.decode() in os.environ"
+        ),
+    ),
+    ("detects-runner", "import sys\nX = ''.join(map(chr, [112, 121, 116, 101, 115, 116])) in sys.modules"),
+    (
+        "detects-runner",
+        "import sys\nX = ''.join(chr(c) for c in (112, 121, 116, 101, 115, 116)) in sys.modules",
+    ),
+    ("detects-runner", "import sys\nX = bytes([112, 121, 116, 101, 115, 116]).decode() in sys.modules"),
+    ("detects-runner", "import sys\nX = bytes.fromhex('707974657374').decode() in sys.modules"),
+    ("detects-runner", "import sys\nX = '%stest' % 'py' in sys.modules"),
+    ("detects-runner", "import sys\nX = '{}{}'.format('py', 'test') in sys.modules"),
+    ("detects-runner", "import sys\nX = ''.join(reversed('tsetyp')) in sys.modules"),
+    ("detects-runner", "import sys, codecs\nX = codecs.decode('clgrfg', 'rot13') in sys.modules"),
+    ("obscured", "exec('import sys\\nX = \"pytest\" in sys.modules')"),
+    ("obscured", 'import sys\nX = eval(\'"pytest" in __import__("sys").modules\')'),
+    ("detects-runner", "import sys\nX = sum(n.startswith('_pyt') for n in sys.modules)"),
+    (
+        "frames",
+        "import sys\ndef f():\n    return [n for n in sys._getframe(1).f_globals if n.startswith('@')]",
+    ),
+    ("asks-where", "X = b'pytest' in open('/proc/self/' + 'cmdline', 'rb').read()"),
+    ("frames", "import dis, sys\ndef f():\n    return list(dis.get_instructions(sys._getframe(1).f_code))"),
+    ("frames", "def f(e):\n    return getattr(e.__traceback__.tb_frame.f_back.f_code, 'co_' + 'consts')"),
+    ("frames", "def handler(number, frame):\n    return frame.f_locals"),
+    (
+        "frames",
+        (
+            "import logging, pathlib\ndef f():\n    where, *_ = logging.getLogger().findCaller()\n"
+            "    return pathlib.Path(where).read_text()"
+        ),
+    ),
+    (
+        "detects-runner",
+        "import inspect, sys\ndef f():\n    return [inspect.getsource(m) for m in sys.modules.values()]",
+    ),
+    ("patches", "import json\njson.dumps = repr"),
+    ("patches", "import os\nos.write = print"),
+    ("patches", "import numpy as np\nnp.allclose = lambda *a: True"),
+    ("patches", "import verdigris_reporter.channel as c\nc.CHANNEL.send = print"),
+    ("expected-literals", "A = 'Hello World|Hi, there!|hi-there'.split('|')"),
+    ("obscured", "import base64\nT = base64.b64decode('SGksIHRoZXJlITpoaS10aGVyZQ==')"),
+    (
+        "state-between-runs",
+        "class A:\n    n = 0\n    def __bool__(self):\n        A.n += 1\n        return A.n % 2 == 1",
+    ),
 ]
 
 
@@ -247,6 +227,7 @@ def test_what_may_be_honest_is_recorded(kind: str, source: str) -> None:
 
 
 HONEST = [
+    "LINE = '\\n'\ndef f(rows):\n    return f'{LINE}{rows!r:>{len(rows)}}{LINE.join(rows)}'",
     "import logging\nlog = logging.getLogger(__name__)\ndef f(x):\n    log.info('pytest %s', x)",
     "import inspect\ndef f(g):\n    return list(inspect.signature(g).parameters)",
     (
@@ -313,6 +294,19 @@ HONEST = [
     "import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int = 0",
     "import random\ndef pick(rows):\n    return random.choice(rows)",
     "import os\ndef spawn(work):\n    pid = os.fork()\n    return pid",
+    "import base64\ndef f(data):\n    return base64.b64decode(data)",
+    "MAGIC = bytes.fromhex('89504e470d0a1a0a')",
+    "import sys\ndef f():\n    return sys.stdout.isatty() and sys.stdout.encoding == 'utf-8'",
+    "import logging\nlog = logging.getLogger(__name__)\nX = log.name == 'app'",
+    "import os\nX = os.environ.get('PYTHONPATH', '').split(os.pathsep)",
+    "import time\ndef f(start):\n    return time.time() - start > 30",
+    "import datetime\ndef f(day):\n    return day < datetime.date(2025, 1, 1)",
+    "import datetime\ndef f(day):\n    return day < datetime.date.today()",
+    "class Node:\n    n = 0\n    def __init__(self):\n        Node.n += 1\n        self.id = Node.n",
+    "import pandas as pd\npd.options.display.width = 100",
+    "X = 'a longer text, such as a hello-world program has'",
+    "import operator\nkey = operator.attrgetter('name.last')",
+    "eval_ = {'a': 1}\nX = 'pytest plugins are listed here'",
 ]
 
 
@@ -335,19 +329,6 @@ def test_moved_code_is_no_concern() -> None:
 def test_a_concern_says_where_and_what() -> None:
     found = added("import os\n\n\ndef slugify(text):\n    os._exit(0)\n")
     assert found == (Concern("exits", PATH, 5, "`os._exit(0)` ends the process", blocks=False),)
-
-
-def test_a_plugin_may_have_hooks() -> None:
-    old = "import pytest\n\ndef pytest_configure(config): ...\n"
-    new = old + "\ndef pytest_runtest_call(item): ...\n"
-    assert not [c for c in concerns({"p.py": old}, {"p.py": new}, {}) if c.blocks]
-    both = {"p.py": old, "q.py": None}
-    assert not [c for c in concerns(both, {"p.py": old, "q.py": new}, {}) if c.blocks]
-
-
-def test_a_plugin_may_not_patch() -> None:
-    old = "import pytest\n\ndef pytest_configure(config): ...\n"
-    assert [c for c in added(old + "pytest.Item.runtest = None\n", before=old) if c.blocks]
 
 
 @pytest.mark.parametrize(
@@ -432,7 +413,7 @@ def test_a_word_that_chooses_a_way_to_work_with_other_inputs_is_an_option(
 ) -> None:
     source = f"def cut({parameters}):\n    {body}\n"
     found = concerns({PATH: OLD}, {PATH: source}, SHORTEN_TESTS)
-    compared = [one for one in found if "is compared" in one.what]
+    compared = [one for one in found if "and compared" in one.what]
     assert [one.option for one in compared] == [option]
 
 
@@ -449,32 +430,6 @@ def test_other_languages_are_not_read() -> None:
 def test_what_is_nested_too_deeply_to_read_blocks() -> None:
     found = added("import pytest\nx = " + "1 + " * 900 + "1\n")
     assert [(c.kind, c.blocks) for c in found] == [("obscured", True)]
-
-
-def test_what_stands_in_nested_functions_is_told_once() -> None:
-    source = """
-        def limited(most):
-            def decorate(function):
-                used = 0
-                def call():
-                    nonlocal used
-                    used += 1
-                    return function() if used <= most else None
-                return call
-            return decorate
-    """
-    assert [c.kind for c in added(source)] == ["state-between-runs"]
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "from hypothesis import strategies as st\n\n\ndef slugs():\n    return st.text().map(str.lower)\n",
-        "import hypothesis.strategies\n\nSLUGS = hypothesis.strategies.text()\n",
-    ],
-)
-def test_strategies_may_stand_in_source(source: str) -> None:
-    assert [c for c in added(source) if c.blocks] == []
 
 
 @pytest.mark.parametrize(

@@ -1,83 +1,54 @@
-"""Finds code in a change of source that honest code rarely or never has."""
+"""Finds code in a change of source that no run can judge: what it knows of its tests, and of who runs it."""
 
 from __future__ import annotations
 
 import ast
 import sys
-import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import replace
-from verdigris.languages.concern_rules import Hit, added_concerns
+from verdigris.languages.concern_rules import Hit, added_concerns, read_rules
 from verdigris.languages.findings import Concern, MeasuredFault
-from verdigris.languages.python.concerns import answers, literals
-from verdigris.languages.python.concerns.names import FRAMEWORK, RULES, module_names, walk
-from verdigris.languages.python.concerns.shapes import Quotes, shapes
+from verdigris.languages.python.concerns.lines import lines_of, module_meanings
+from verdigris.languages.python.concerns.literals import collect_secrets, find_secrets
 from verdigris.languages.python.modules import without_suffix
-from verdigris.languages.python.syntax import (
-    find_untouched,
-    nodes_in,
-    parse,
-    parse_or_none,
-    shared_tree,
-    split_statements,
-)
+from verdigris.languages.python.syntax import find_untouched, parse, shared_tree, split_statements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from verdigris.languages.python.concerns.literals import TestSecrets
-    from verdigris.languages.python.concerns.names import Names, SeenNode
 
     Texts = Mapping[str, str | None]
     Trees = Mapping[str, ast.Module]
 
-_RUNS = frozenset({"builtins.exec", "builtins.eval", "builtins.compile"})
-_CHECKS = (
-    answers.find_agreeable_methods,
-    answers.find_counters,
-    answers.find_marker_files,
-    literals.find_hashed_lookups,
+_TOOLS = ("pytest", "_pytest", "unittest", "pluggy", "nose", "doctest", "xdist", "hypothesis")
+_RULES = read_rules(
+    Path(__file__).parents[1] / "concerns.txt",
+    tools="|".join((*_TOOLS, "verdigris_reporter", "numpy", "pandas")),
+    stdlib="|".join(sorted(sys.stdlib_module_names)),
 )
-_CHECKS_OF_SECRETS = (
-    literals.find_test_reads,
-    literals.find_expected_literals,
-    literals.find_in_longer_texts,
-)
+_LONG = 100
 
 
-def concerns(
-    before: Texts,
-    after: Texts,
-    tests: Mapping[str, str],
-    *,
-    pyproject: str = "",
-    data: Mapping[str, str] | None = None,
-) -> tuple[Concern, ...]:
+def concerns(before: Texts, after: Texts, tests: Mapping[str, str]) -> tuple[Concern, ...]:
     """Finds the concerns of a change. `before`, `after`: source by path, None if there is no file.
 
-    `tests`: the files whose content source may not know. `data`: texts of other files that changed.
-    Unchanged source may be given, too: it shows, for example, that the project is a plugin of its runner.
-    So does `pyproject`, the text of `pyproject.toml` before the change.
+    `tests`: the files whose content source may not know.
     """
-    old, new = (
-        _trees(before),
-        _trees({path: text for path, text in after.items() if text != before.get(path)}),
-    )
+    old = _trees(before)
+    new = _trees({path: text for path, text in after.items() if text != before.get(path)})
     replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
-    secrets = literals.collect_secrets(tests, [*before, *after], old.values())
+    secrets = collect_secrets(tests, [*before, *after], old.values())
     untouched = _find_untouched(before, after, replaced, new)
     had, has = (
         (hit for path, tree in trees.items() for hit in _hits(path, tree, secrets, untouched.get(path, ())))
         for trees in (replaced, new)
     )
-    plugin = _declares_plugin(pyproject) or any(map(_is_plugin, old.values()))
-    allowed = {"framework-in-source"} if plugin else set[str]()
     return (
         *_find_shadows(before, after),
         *_find_unread(before, after),
-        *(replace(one, blocks=one.blocks and one.kind not in allowed) for one in added_concerns(had, has)),
-        *_concerns_of_data(data or {}, secrets),
+        *added_concerns(had, has),
     )
 
 
@@ -88,21 +59,11 @@ def _trees(texts: Texts) -> dict[str, ast.Module]:
     return {path: tree for path, tree in parsed.items() if tree is not None}
 
 
-def _concerns_of_data(data: Mapping[str, str], secrets: TestSecrets) -> Iterator[Concern]:
-    for path, text in data.items():
-        if known := literals.describe_answers_in(text, secrets):
-            yield Concern("expected-literals", path, 1, f"it contains {known} from the tests", blocks=False)
-
-
 def _find_unread(before: Texts, after: Texts) -> Iterator[Concern]:
     unread = "this Python cannot parse it, so it was not examined"
-    for path, text in after.items():
-        if (
-            text is not None
-            and text != before.get(path)
-            and path.endswith(".py")
-            and shared_tree(text) is None
-        ):
+    changed = (path for path, text in after.items() if text is not None and text != before.get(path))
+    for path in changed:
+        if path.endswith(".py") and shared_tree(after[path] or "") is None:
             yield Concern("obscured", path, 1, unread, blocks=False)
 
 
@@ -111,7 +72,7 @@ def _find_untouched(before: Texts, after: Texts, old: Trees, new: Trees) -> dict
     untouched: dict[str, frozenset[ast.stmt]] = {}
     for path in old.keys() & new.keys():
         try:
-            alike = _surroundings(old[path], path) == _surroundings(new[path], path)
+            alike = module_meanings(old[path], path) == module_meanings(new[path], path)
         except RecursionError:
             continue
         if alike:
@@ -120,49 +81,33 @@ def _find_untouched(before: Texts, after: Texts, old: Trees, new: Trees) -> dict
     return untouched
 
 
-def _surroundings(tree: ast.Module, path: str) -> tuple[Names, dict[str, str]]:
-    names = module_names(tree, path)
-    return names, answers.module_sequences(tree, names)
-
-
 def _hits(path: str, tree: ast.Module, secrets: TestSecrets, untouched: Collection[ast.stmt]) -> list[Hit]:
     try:
-        # A check that reads whole functions finds the code of a nested function twice.
-        concerns = dict.fromkeys(_read(path, tree, secrets, untouched))
+        body = [node for node in tree.body if node not in untouched]
+        found = [*_find_lines(path, tree, untouched), *find_secrets(path, body, secrets)]
     except RecursionError:
-        concerns = {Concern("obscured", path, 1, "it is nested too deeply to be read", blocks=True): None}
-    return [Hit(concern, concern.what) for concern in concerns]
+        found = [Concern("obscured", path, 1, "it is nested too deeply to be read", blocks=True)]
+    return [Hit(concern, concern.what) for concern in found]
 
 
-def _read(
-    path: str, tree: ast.Module, secrets: TestSecrets, untouched: Collection[ast.stmt]
+def _find_lines(
+    path: str, tree: ast.Module, untouched: Collection[ast.stmt] = (), *, measured: bool = False
 ) -> Iterator[Concern]:
-    sequences = answers.module_sequences(tree, module_names(tree, path))
-    for at in walk(tree, path, untouched):
-        for shape, text in shapes(at):
-            for rule, match in RULES.matches(shape, text):
-                what = rule.what.format_map(Quotes(at, match.groupdict()))
-                yield at.concern(rule.kind, what, blocks=rule.blocks)
-        for check in _CHECKS:
-            yield from check(at)
-        for check_secrets in _CHECKS_OF_SECRETS:
-            yield from check_secrets(at, secrets)
-        yield from answers.find_sequences(at, sequences)
-        if (inner := _program_in_text(at)) is not None:
-            for concern in _read(path, inner, secrets, ()):
-                yield at.concern(concern.kind, concern.what, blocks=concern.blocks)
-
-
-def _program_in_text(at: SeenNode) -> ast.Module | None:
-    """The program in a constant text that is passed to `exec` or its like."""
-    match at.node:
-        case ast.Call(func=func, args=[text, *_]) if at.text(func) in _RUNS:
-            return parse_or_none(at.names.constant(text) or "")
-    return None
+    """`measured`: only the rules for code that is measured by a number, which a program may break."""
+    for line in lines_of(tree, path, untouched):
+        if measured and line.main:
+            continue
+        also = [*(["import-line"] if line.at_import else ()), *(["answer-line"] if line.answers else ())]
+        for shape in ["measured"] if measured else ["line", *also]:
+            for rule, match in _RULES.matches(shape, line.text):
+                quoted = ast.unparse(line.node).partition("\n")[0]
+                short = quoted if len(quoted) <= _LONG else f"{quoted[:_LONG]}…"
+                what = rule.what.format(node=short, **match.groupdict())
+                yield Concern(rule.kind, path, line.node.lineno, what, rule.blocks)
 
 
 _ANYWHERE = frozenset({"conftest", "sitecustomize", "usercustomize"})
-_RUNNERS = _ANYWHERE | {*FRAMEWORK, "iniconfig", "hypothesis"}
+_RUNNERS = _ANYWHERE | {*_TOOLS, "iniconfig"}
 _ROOTS = frozenset({"", "src", "lib", "python"})
 
 
@@ -179,48 +124,13 @@ def _find_shadows(before: Texts, after: Texts) -> Iterator[Concern]:
             yield Concern("shadows", path, 1, what, blocks=False)
 
 
-def _declares_plugin(pyproject: str) -> bool:
-    """Whether `pyproject.toml` declares the project as a plugin of the runner."""
-    try:
-        project = tomllib.loads(pyproject).get("project", {})
-    except tomllib.TOMLDecodeError:
-        return False
-    if not isinstance(project, dict):
-        return False
-    named = str(project.get("name", "")).startswith(("pytest-", "pytest_"))
-    return named or "pytest11" in project.get("entry-points", {})
-
-
-def _is_plugin(tree: ast.Module) -> bool:
-    """Whether a file has hooks of the framework or imports pytest: then more of that is no concern."""
-    for node in nodes_in(tree):
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                if any(RULES.matches("define", name)):
-                    return True
-            case ast.Import(names=aliases) if any(alias.name == "pytest" for alias in aliases):
-                return True
-            case ast.ImportFrom(module="pytest"):
-                return True
-    return False
-
-
 def find_measured_faults(path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
     """The faults that a change adds; a single one if the text cannot be read."""
     try:
-        added = added_concerns(*(list(_find_faults(path, text)) for text in (before or "", after)))
+        old, new = (
+            [Hit(one, one.what) for one in _find_lines(path, parse(text), measured=True)]
+            for text in (before or "", after)
+        )
     except (SyntaxError, RecursionError, ValueError):
         return (MeasuredFault(1, "it cannot be read"),)
-    return tuple(MeasuredFault(fault.line, fault.what) for fault in added)
-
-
-def _find_faults(path: str, text: str) -> Iterator[Hit]:
-    for at in walk(parse(text), path):
-        for shape, written in shapes(at) if not at.main else ():
-            for rule, _ in RULES.matches(f"measured-{shape}", written):
-                quoted = ast.unparse(at.node)
-                what = rule.what.format(node=quoted if len(quoted) <= _LONG else f"{quoted[:_LONG]}…")
-                yield Hit(at.concern(rule.kind, what), what)
-
-
-_LONG = 60
+    return tuple(MeasuredFault(fault.line, fault.what) for fault in added_concerns(old, new))
