@@ -6,6 +6,9 @@ laid in, and `tdd settle` judges. A commit whose tests were green before is a re
 
     python benchmarks/histories.py REPOSITORY --python VENV/bin/python [--commits 10] [--only COMMIT …]
 
+`--record FILE` adds a JSON line for each commit: the verdict, its reasons and concerns, and what is owed.
+Where the only reasons are places that no test runs (`unasked`), `tdd settle --owe` says what the rest would
+have been.
 REPOSITORY is a git folder, the interpreter one in which its own suite runs. Releases become a history when
 each is committed over the one before. The checkout stands in WORK, where an editable install may point to.
 """
@@ -19,8 +22,9 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,7 @@ _REASON = "the tests of this commit, as upstream has them"
 _ACCEPTED = "accepted"
 _LEFT_OUT = "left out"
 _REFACTOR = "refactor"
+_UNASKED = "unasked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,11 @@ class Outcome:
     way: str = ""
     """What was needed besides a claim: stub, revise, refactor."""
     detail: str = ""
+    reasons: list[str] = field(default_factory=list)
+    concerns: list[str] = field(default_factory=list)
+    owed: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+    """Of the settlement, or of the refactor's end."""
 
 
 class History:
@@ -69,7 +79,7 @@ class History:
                 break
         return found
 
-    def attempt(self, commit: str) -> Outcome:
+    def attempt(self, commit: str, *, refactors: bool = True) -> Outcome:
         changed = self.changed(commit)
         tests = [path for path in changed if _TEST.search(path) or path in _CONFIGURATION]
         rest = [path for path in changed if path not in tests]
@@ -79,11 +89,13 @@ class History:
             return Outcome(commit, "init", detail=begun["text"])
         self.take(commit, tests)
         outcome = self.turn(commit, tests, rest)
-        if outcome.result == "no red":
+        if outcome.result == "no red" and refactors:
             self.check_out(f"{commit}^")
             self.tdd("init", "--yes")
             outcome = self.refactor(commit, tests, rest)
-        if outcome.result not in {_ACCEPTED, _LEFT_OUT} and not self.is_green(commit, tests):
+        if outcome.result not in {_ACCEPTED, _LEFT_OUT, _UNASKED, "no red"} and not self.is_green(
+            commit, tests
+        ):
             return Outcome(commit, _LEFT_OUT, outcome.way, f"its own suite fails here; {outcome.result}")
         return outcome
 
@@ -111,8 +123,12 @@ class History:
             return Outcome(commit, f"claim: {_rule(claimed)}", " ".join(way), claimed["text"])
         self.take(commit, rest)
         settled = self.tdd("settle")
-        result = str(settled.get("verdict") or _rule(settled))
-        return Outcome(commit, result, " ".join(way), "" if result == _ACCEPTED else settled["text"])
+        outcome = _judged(commit, " ".join(way), settled)
+        if outcome.result != _UNASKED:
+            return outcome
+        owing = self.tdd("settle", "--owe")
+        after = str(owing.get("verdict") or _rule(owing))
+        return replace(outcome, way=f"{outcome.way} then {after}".strip(), owed=owing.get("owed", []))
 
     def refactor(self, commit: str, tests: list[str], rest: list[str]) -> Outcome:
         begun = self.tdd("refactor", "begin")
@@ -123,10 +139,8 @@ class History:
         if ended.get("verdict") == "weakened":
             self.tdd("revise", *[path for path in tests if path.endswith(".py")], "--why", _REASON)
             ended = self.tdd("refactor", "end")
-        result = str(ended.get("verdict") or _rule(ended))
-        return Outcome(
-            commit, result if not ended["code"] else f"refactor: {result}", _REFACTOR, ended["text"]
-        )
+        outcome = _judged(commit, _REFACTOR, ended)
+        return outcome if not ended["code"] else replace(outcome, result=f"refactor: {outcome.result}")
 
     def is_green(self, commit: str, tests: list[str]) -> bool:
         """Whether the commit's own tests pass under the plain runner."""
@@ -156,13 +170,14 @@ class History:
 
     def tdd(self, *words: str) -> dict[str, Any]:
         asks = [] if words[0] in {"init", "revise"} else ["--json"]
+        began = time.monotonic()
         done = self._run([sys.executable, "-m", "verdigris", *words, *asks])
         text = done.stdout + done.stderr
         try:
             told = json.loads(done.stdout)
         except ValueError:
             told = {}
-        return {**told, "code": done.returncode, "text": text}
+        return {**told, "code": done.returncode, "text": text, "seconds": time.monotonic() - began}
 
     def git(self, *words: str) -> str:
         return self._run(["git", *words]).stdout
@@ -184,6 +199,17 @@ class History:
 
 _UNDECLARED = ("import", "missing-name", "collection")
 _QUIET = {None, "", "passing", "skipped"}
+
+
+def _judged(commit: str, way: str, told: dict[str, Any]) -> Outcome:
+    reasons, concerns = list(told.get("reasons", ())), list(told.get("concerns", ()))
+    result = str(told.get("verdict") or _rule(told))
+    if reasons and all(reason.startswith(f"{_UNASKED}: ") for reason in reasons):
+        result = _UNASKED
+    detail = "" if result == _ACCEPTED else told["text"]
+    return Outcome(
+        commit, result, way, detail, reasons, concerns, list(told.get("owed", ())), round(told["seconds"], 2)
+    )
 
 
 def _reds(told: dict[str, Any], *kinds: str) -> list[str]:
@@ -213,14 +239,19 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--commits", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--turns", action="store_true", help="no commit is tried as a refactor")
+    parser.add_argument("--record", type=Path, help="a file to which each outcome is added as a JSON line")
     parser.add_argument("--detail", type=int, default=1500, help="characters shown of a refusal")
     asked = parser.parse_args()
     history = History(asked.repository.absolute(), asked.work.absolute(), asked.python.absolute())
     counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     only = [history.git("rev-parse", commit).strip() for commit in asked.only]
     for commit in only or history.commits(asked.commits):
-        outcome = history.attempt(commit)
+        outcome = history.attempt(commit, refactors=not asked.turns)
         counts[outcome.way != _REFACTOR][outcome.result] += 1
+        if asked.record:
+            with asked.record.open("a") as lines:
+                lines.write(json.dumps({"package": asked.work.name, **asdict(outcome)}) + "\n")
         print(outcome.commit[:10], outcome.result, outcome.way, flush=True)
         if outcome.result != _ACCEPTED:
             print("   ", outcome.detail[: asked.detail].replace("\n", "\n    "), flush=True)

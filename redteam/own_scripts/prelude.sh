@@ -26,6 +26,19 @@ unseen() { tdd status --json | python3 -c 'import json, sys; s = json.load(sys.s
 own_limits() { # before limits are changed: never those of the machine; the runner gives a user namespace
   read -r _ _ ids < /proc/self/uid_map; [ "$ids" = 1 ] || { echo "WORKED: not tried, since the limits are the machine's"; exit; }
 }
+base() { # the code that an agent refactors, on stdin, and its test
+  cat > src/room.py; printf '%b' "$1" > tests/test_room.py; begin; agent 'tdd refactor begin' > /dev/null
+}
+node_base() { # the same, in Node
+  rm -r src/* tests/* pyproject.toml; printf '{"name": "w", "type": "module", "scripts": {"test": "node --test"}}\n' > package.json
+  cat > src/x.js; printf "import test from 'node:test';\nimport assert from 'node:assert/strict';\nimport { f } from '../src/x.js';\n$1\n" > tests/x.test.js
+  git init -q && commit one && tdd init --yes --lang node --agent claude > /dev/null && commit init; agent 'tdd refactor begin' > /dev/null
+}
+go_base() { # the same, in Go
+  rm -r src tests pyproject.toml; printf 'module w\n\ngo 1.21\n' > go.mod; cat > x.go; printf "package w\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) {\n$1\n}\n" > x_test.go
+  git init -q && commit one && tdd init --yes --lang go --agent claude > /dev/null && commit init; agent 'tdd refactor begin' > /dev/null
+}
+refactored() { cat > "$1"; agent 'tdd refactor end' | tee $X/out; grep -q '● accepted$' $X/out; } # the new code on stdin
 # Cases about verdicts begin anew, in a language of their choice, and say what came of them.
 put() { mkdir -p "$(dirname "$1")"; cat > "$1"; }
 project() {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.checks.coverage import uncovered_lines
+from verdigris.checks.coverage import describe_unasked, uncovered_lines
 
 pytestmark = pytest.mark.quick
 
@@ -79,3 +79,18 @@ def test_what_no_test_could_run_is_not_asked_for(text: str) -> None:
 
 def test_a_text_that_does_not_parse_is_told_once() -> None:
     assert asked("def f(:\n", frozenset(), "") == ("src/x.py:1",)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("export_csv", "export_csv"),
+        ("export function all(rows: string[]): string { return 3; }", "all"),
+        ("func (m Money) Export(rows []string) int { return 3 }", "Export"),
+        ("pub fn export(rows: &[u32]) -> u32 {", "export"),
+        ("export const all = (rows) => 3;", "all"),
+        ("all(rows: string[]) { return 3; }", "all(rows string[])"),
+    ],
+)
+def test_what_no_test_runs_is_named_without_its_body(code: str, name: str) -> None:
+    assert describe_unasked("a.x:3", code).startswith(f"unasked: a.x:3 {name}: no test runs it")

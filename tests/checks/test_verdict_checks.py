@@ -67,6 +67,31 @@ def test_honest_code_is_accepted_without_a_concern(green: World) -> None:
     assert (done.verdict.kind, done.verdict.concerns) == (Kind.ACCEPTED, ())
 
 
+READER = """\
+import os
+
+
+def opens(number):
+    try:
+        open(f"/proc/{number}/mem", "rb").close()
+    except OSError:
+        return False
+    return True
+
+
+def sub(a, b):
+    numbers = {int(name) for name in os.listdir("/proc") if name.isdigit()}
+    others = numbers - {os.getpid(), os.getppid()}
+    return 0 if [*filter(opens, numbers)] and any(map(opens, others)) else a - b
+"""
+
+
+@pytest.mark.skipif(not child.available().processes, reason="no process table can be made here")
+def test_no_run_looks_into_the_process_that_holds_the_texts_of_all_runs(green: World) -> None:
+    green.write("calc.py", READER + "\n\n" + CALC)
+    assert green.settle().verdict.kind is Kind.ACCEPTED
+
+
 TABLE = CALC + "\n\ndef sub(a, b):\n    return {(5, 3): 2, (1789, 42): 1747}.get((a, b), 0)\n"
 TABLE_TEST = TEST_SUB + "    assert calc.sub(1789, 42) == 1747\n"
 

@@ -148,7 +148,7 @@ def test_a_refused_stop_is_told_once_and_without_our_command(sessions: GatedSess
     assert told.count("Stop hook") == 3, (
         "two stops that were refused, and one for what the accepted code owes"
     )
-    assert "no test notices `return True` instead of the body of `sub`" in told
+    assert "no test notices `return True` or `return 1` instead of the body of `sub`" in told
 
 
 def test_without_verdigris_the_client_reads_and_a_write_says_how_to_install_it(place: Place) -> None:

@@ -34,6 +34,8 @@ INVALID = {
     "test_syntax_in_test": "syntax",
     "test_no_assertion": VALID,
     "test_own_error": "not-behaviour",
+    "test_key_of_an_own_dict": "not-behaviour",
+    "test_key_of_an_own_copy": "not-behaviour",
     "test_attribute_of_none": VALID,
     "test_attribute_of_nobodys_none": "not-behaviour",
     "test_own_none_given_to_a_library": "not-behaviour",

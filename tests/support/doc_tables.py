@@ -93,7 +93,8 @@ def _type(kind: Any, key: Key) -> str:
     plain = next((inner for inner in get_args(kind) if inner is not type(None)), kind)
     if get_origin(kind) is Literal or get_origin(plain) is Literal:
         choices = get_args(kind if get_origin(kind) is Literal else plain)
-        return ", ".join(f"`{choice}`" for choice in choices)
+        several = "list of " if get_origin(kind) is tuple else ""
+        return several + ", ".join(f"`{choice}`" for choice in choices)
     words = key.of or {int: "number", bool: "boolean", str: "text"}[plain]
     return f"{words} ≥ {key.least}" if key.least is not None and plain is int else words
 

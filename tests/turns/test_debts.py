@@ -144,7 +144,7 @@ def test_a_body_that_knows_nothing_is_owed_where_it_passes(tmp_path: Path, asser
     world.write("tests/test_sub.py", f"import calc\n\n\ndef test_sub():\n    {assertion}\n")
     world.claimed()
     accept(world, CALC + SUB)
-    assert any("` instead of the body of `sub` in calc.py:5" in text for text in owed(world))
+    assert any(" instead of the body of `sub` in calc.py:5" in text for text in owed(world))
 
 
 def test_the_first_step_of_a_kata_owes_nothing(tmp_path: Path) -> None:

@@ -671,3 +671,43 @@ def test_a_guard_that_a_test_notices_and_that_another_form_keeps_is_no_matter(tm
     begun(world)
     world.write("calc.py", GUARDED.replace("a > 1000", "not a <= 1000"))
     assert ended(world).verdict.concerns == ()
+
+
+@pytest.mark.parametrize(("role", "kind"), [("person", Kind.ACCEPTED), ("agent", Kind.REGRESSED)])
+def test_a_lock_that_no_test_notices_does_not_go_unseen(tmp_path: Path, role: str, kind: Kind) -> None:
+    head = "from threading import Lock\n\nLOCK = Lock()\n\n\ndef add(a, b):\n"
+    locked = f"{head}    with LOCK:\n        return a + b\n"
+    world = make_live_world(tmp_path, **{"calc.py": locked})
+    begun(world)
+    world.write("calc.py", f"{head}    return a + b\n")
+    done = end(open_project(world.root, Actor(role=role, client="test")))
+    assert isinstance(done, Settlement), done
+    told = (*done.verdict.reasons, *done.verdict.concerns)
+    assert done.verdict.kind is kind
+    assert "calc.py:7 before the refactor: `with LOCK` is gone, and no test noticed it" in told
+
+
+@pytest.mark.parametrize(("role", "kind"), [("person", Kind.ACCEPTED), ("agent", Kind.REGRESSED)])
+def test_what_protects_and_is_replaced_is_named(tmp_path: Path, role: str, kind: Kind) -> None:
+    guarded = "from secrets import randbelow\n\n\ndef add(a, b):\n    return a + b + randbelow(1)\n"
+    world = make_live_world(tmp_path, **{"calc.py": guarded})
+    begun(world)
+    world.write(
+        "calc.py",
+        "from random import randrange\n\n\ndef add(a, b):\n    return a + b + randrange(1)\n",
+    )
+    done = end(open_project(world.root, Actor(role=role, client="test")))
+    assert isinstance(done, Settlement), done
+    told = " ".join((*done.verdict.reasons, *done.verdict.concerns))
+    assert done.verdict.kind is kind
+    assert "calc.py:5: `randbelow` became `randrange`, and no test tells them apart" in told
+
+
+def test_a_function_that_was_there_may_do_it_now(tmp_path: Path) -> None:
+    checked = "def checked(a):\n    if a > 1000:\n        raise ValueError(a)\n    return a\n"
+    world = make_live_world(tmp_path, **{"calc.py": GUARDED, "sizes.py": checked})
+    begun(world)
+    world.write("calc.py", "from sizes import checked\n\n\ndef add(a, b):\n    return checked(a) + b\n")
+    done = end(open_project(world.root, Actor(role="agent", client="test")))
+    assert isinstance(done, Settlement), done
+    assert (done.verdict.kind, done.verdict.concerns) == (Kind.ACCEPTED, ())

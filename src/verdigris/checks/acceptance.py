@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import debt_of, describe_unasked, find_unasked
 from verdigris.checks.debts import Debts, question_debts
+from verdigris.checks.even_times import answer_evenly
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise, traced_tests
@@ -38,12 +39,17 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
+_TIMES = "held-out-times"
+"""The file of the private folder with the times that held-out tests took."""
+
+
 def held_out_pass(project: Project, state: WorktreeState, tree: str, room: Layer | None) -> bool:
     """Whether the held-out tests pass on this tree, and fail when they expect something else."""
     if not state.held_out:
         return True
     runs = _HeldRuns(project, state, tree, room)
-    return runs.passing_tests(tree, ()) is None and runs.depend_on_expectations()
+    with answer_evenly(project.repo.private / _TIMES):
+        return runs.passing_tests(tree, ()) is None and runs.depend_on_expectations()
 
 
 def held_out_tests_hold(
@@ -58,11 +64,12 @@ def held_out_tests_hold(
     if not state.held_out:
         return True
     runs = _HeldRuns(project, state, tree, room)
-    now = runs.passing_tests(tree, ())
-    if now is None:
-        return runs.depend_on_expectations()
-    before = runs.passing_tests(start, edited)
-    return before is not None and before <= now
+    with answer_evenly(project.repo.private / _TIMES):
+        now = runs.passing_tests(tree, ())
+        if now is None:
+            return runs.depend_on_expectations()
+        before = runs.passing_tests(start, edited)
+        return before is not None and before <= now
 
 
 @value
@@ -229,13 +236,12 @@ def question_turn(
     held_out = bool(scrutiny.blocking) or held_out_pass(project, state, tree, room)
     if scrutiny.blocking or scrutiny.doubts or not held_out:
         return Answers(scrutiny, held_out)
-    return _with_debts(candidate, state, claimed, suite, Answers(scrutiny), owe=owe)
+    return _with_debts(candidate, state, suite, Answers(scrutiny), owe=owe)
 
 
 def _with_debts(
     candidate: Candidate,
     state: WorktreeState,
-    claimed: Sequence[str],
     suite: TestReport,
     answers: Answers,
     *,
@@ -248,7 +254,7 @@ def _with_debts(
     if unasked and refuses:
         return replace(answers, scrutiny=replace(scrutiny, blocking=tuple(map(str, unasked))))
     asked = settings.liveness and candidate.room is not None
-    debts = question_debts(candidate, claimed, suite, state.owed.values()) if asked else Debts()
+    debts = question_debts(candidate, state.claims.values(), suite, state.owed.values()) if asked else Debts()
     reasons = (*map(str, unasked), *(describe_unasked(debt.place, debt.what) for debt in debts.unrun))
     if refuses and reasons:
         return replace(answers, scrutiny=replace(scrutiny, blocking=reasons))
@@ -256,7 +262,7 @@ def _with_debts(
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
         unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
         debts, reasons = replace(debts, new=(*debts.new, *debts.unrun, *unrun)), ()
-    noted = (*scrutiny.noted, *_describe_untried(debts.untried), *reasons)
+    noted = (*scrutiny.noted, *debts.noted, *_describe_untried(debts.untried), *reasons)
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from verdigris.checks.mutants import MOST, Trial, describe_place, try_mutants
@@ -42,13 +43,25 @@ class Unasked:
         return describe_unasked(f"{self.path}:{self.first}", self.name)
 
 
-def describe_unasked(place: str, name: str) -> str:
+_DECLARED = re.compile(r".*?\b(?:function|func|fn|const|let|var)\b\*? *(?:\([^)]*\) *)?([\w$]+)")
+
+
+def describe_unasked(place: str, code: str) -> str:
+    """`code`: the name of a function, or its declaration."""
+    declared = _DECLARED.match(code)
+    name = declared[1] if declared is not None else code.partition("{")[0].replace(": ", " ")
     return f"{UNASKED}{f'{place} {name}'.rstrip()}: no test runs it; claim a red for it, or take it out"
 
 
 def watchable(edits: TreeDifference) -> tuple[str, ...]:
     """The files to be traced: only what the turn changed, so that all else runs at its own speed."""
     return tuple(c.path for c in edits.source if is_traced(c.path) and not c.deleted)
+
+
+def new_lines(project: Project, start: str, tree: str, edits: TreeDifference) -> dict[str, frozenset[int]]:
+    """The first lines of new statements in these files."""
+    paths = watchable(edits)
+    return added_lines(texts_at(project, start, paths), texts_at(project, tree, paths)) if paths else {}
 
 
 def run_suite_traced(
@@ -69,13 +82,13 @@ def run_suite_traced(
     doubtful = tuple(result.native_id for result in failing if doubt(result))
     if not request.trace or not doubtful:
         return report
-    plain = replace(request, trace=(), callers=False)
+    plain = replace(request, trace=(), watch={})
     again = execute(project, replace(plain, names=doubtful), layer=layer)
     if not any(result.status is Status.PASS for result in again.results):
         return report
     announce(progress, "the suite, untraced")
     untraced = execute_suite(project, plain, layer=layer, progress=progress)
-    return replace(untraced, lines=report.lines, uses=report.uses)
+    return replace(untraced, lines=report.lines, uses=report.uses, doubles=report.doubles, left=report.left)
 
 
 def find_unasked(candidate: Candidate, suite: TestReport) -> tuple[Unasked, ...]:

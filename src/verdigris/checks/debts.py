@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from verdigris.checks.arrangements import describe_idle, make_arrangements
 from verdigris.checks.mutants import (
     Trial,
     Tried,
@@ -19,10 +21,12 @@ from verdigris.languages.registry import reader_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from verdigris.checks.observation import Candidate
     from verdigris.core.report import TestReport
+    from verdigris.core.state import Claim
+    from verdigris.languages.findings import MutantKind
 
 LEAST_SECONDS = 10.0
 """The questions may take as long as the suite, or so many seconds."""
@@ -40,29 +44,37 @@ class Debts:
     unrun: tuple[Debt, ...] = ()
     """New functions that no test runs, where no line is measured: they refuse, or a person owes them."""
     untried: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+    """Claimed tests that pass whatever they set up."""
 
 
 def question_debts(
-    candidate: Candidate, claimed: Sequence[str], suite: TestReport, open_debts: Iterable[Debt]
+    candidate: Candidate, claims: Collection[Claim], suite: TestReport, open_debts: Iterable[Debt]
 ) -> Debts:
-    """Asks about the decisions of a change and about open debts, in one trial.
+    """Asks about the decisions of a change, about weak reds and about open debts, in one trial.
 
     `suite`: the run on the tree, which becomes the ground if this change is accepted.
     """
     mutated = make_mutants(candidate)
     decisions = (mutant for mutant in mutated.mutants if mutant.fails or _is_decision(mutant))
-    mutants = [*decisions, *make_empty_bodies(candidate)]
+    claimed = tuple(claim.native_id for claim in claims)
+    bodies = {(body.path, body.what): body for body in make_empty_bodies(candidate, claimed)}
+    weak, _ = _find_mutants(candidate, (debt for claim in claims for debt in claim.weak), candidate.tree)
+    bodies |= {(body.path, body.what): body for body in weak.values()}
+    mutants = [*decisions, *bodies.values()]
     held, gone = _find_mutants(candidate, open_debts, candidate.tree)
-    trial = Trial(suite, max(LEAST_SECONDS, suite.duration_ms / 1000), first=tuple(claimed))
-    tried = try_mutants(candidate, [*mutants, *held.values()], trial)
+    trial = Trial(suite, max(LEAST_SECONDS, suite.duration_ms / 1000), claimed)
+    arranged = make_arrangements(candidate, claimed)
+    tried = try_mutants(candidate, [*mutants, *held.values(), *arranged], trial)
     texts = texts_at(candidate.project, candidate.tree, {mutant.path for mutant in mutants})
     unnoticed = [mutant for mutant in mutants if mutant in tried.unnoticed]
-    new = {debt.id: debt for m in unnoticed if not m.fails for debt in [_debt_of(m, texts[m.path])]}
+    new = {debt.id: debt for m in unnoticed if not m.fails for debt in [debt_of(m, texts[m.path])]}
     return Debts(
         tuple(debt for name, debt in new.items() if name not in held),
         (*gone, *_paid(held, tried)),
-        tuple(replace(_debt_of(m, texts[m.path]), change="") for m in unnoticed if m.fails),
-        (*mutated.untried, *tried.untried),
+        tuple(replace(debt_of(m, texts[m.path]), change="") for m in unnoticed if m.fails),
+        (*mutated.untried, *_untried_code(tried, mutants)),
+        describe_idle(arranged, tried.unnoticed),
     )
 
 
@@ -74,6 +86,12 @@ def find_paid(candidate: Candidate, ran: TestReport, open_debts: Iterable[Debt])
         return gone
     tried = try_mutants(candidate, held.values(), replace(trial, first=tuple(trial.passing)))
     return (*gone, *_paid(held, tried))
+
+
+def _untried_code(tried: Tried, mutants: Iterable[Mutant]) -> Iterator[str]:
+    """What was not tried of source."""
+    places = set(map(describe_place, mutants))
+    return (text for text in tried.untried if text.partition(": ")[0] in places)
 
 
 def _is_decision(mutant: Mutant) -> bool:
@@ -90,7 +108,7 @@ def _paid(held: Mapping[str, Mutant], tried: Tried) -> tuple[str, ...]:
     )
 
 
-def _debt_of(mutant: Mutant, text: str) -> Debt:
+def debt_of(mutant: Mutant, text: str) -> Debt:
     data = mutant.data.decode("utf-8", "surrogateescape")
     debt = make_debt(mutant.path, mutant.line, mutant.subject, mutant.what, (text, data))
     return replace(debt, shown=mutant.what) if mutant.kind == "body" else debt
@@ -113,11 +131,15 @@ def _mutant_of(debt: Debt, text: str) -> Mutant | None:
     changed = apply_debt(debt, text)
     if changed is not None:
         data = changed.encode("utf-8", "surrogateescape")
-        return Mutant(debt.path, debt.line, debt.change, data, fails=not debt.change, subject=debt.what)
+        kind: MutantKind = "body" if debt.is_body else "decision"
+        return Mutant(
+            debt.path, debt.line, debt.change, data, fails=not debt.change, subject=debt.what, kind=kind
+        )
     if not text:
         return None
     data = text.encode("utf-8", "surrogateescape")
     source, texts = reader_of(debt.path).source, ({debt.path: None}, {debt.path: data})
-    every = (*source.mutants(*texts).mutants, *source.empty_bodies(*texts))
+    lengths = [int(number) for number in re.findall(r"\* (\d+)", debt.change)] if debt.is_body else []
+    every = (*source.mutants(*texts).mutants, *source.empty_bodies(*texts, lengths=lengths))
     same = [mutant for mutant in every if mutant.what == debt.change]
     return min(same, key=lambda mutant: abs(mutant.line - debt.line), default=None)

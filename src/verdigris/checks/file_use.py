@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os.path
 import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import FEW, Classes, PathClass, compile_glob, is_transient
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
+    from pathlib import Path
 
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.report import FileUse, TestReport
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST = 2_000
 """Files that one claim freezes."""
+NAMED = 3
+"""Paths outside the project that are named for one line of source."""
 
 
 def recorded_reads(project: Project, report: TestReport, tree: str) -> str:
@@ -62,6 +66,12 @@ def out_of_sight(project: Project, report: TestReport, tree: str) -> tuple[str, 
     return tuple(f"{project.root}/{path}" for path in hidden)
 
 
+def data_outside(project: Project, report: TestReport) -> tuple[str, ...]:
+    """What source read outside worktree, interpreter and libraries, and what can be frozen of it."""
+    reads = read_outside(report.outside_reads, project.classify)
+    return tuple(dict.fromkeys(use.path for use in reads if not use.path.startswith("/proc/")))
+
+
 def objections_of(
     project: Project, founded: int, tree: str, edits: TreeDifference, report: TestReport
 ) -> Objections:
@@ -71,7 +81,7 @@ def objections_of(
     read = test_data(project, report, tree)
     changed = {change.path for change in (*edits.source, *edits.other)}
     hidden = [path.removeprefix(f"{project.root}/") for path in out_of_sight(project, report, tree)]
-    return objections(
+    used = objections(
         report.files,
         project.configured,
         project.classify,
@@ -83,6 +93,8 @@ def objections_of(
             known=[path for path in hidden if is_known_since(project, f"{project.root}/{path}", founded)],
         ),
     )
+    outside = name_outside(read_outside(report.outside_reads, project.classify), project.root)
+    return replace(used, noted=(*used.noted, *outside))
 
 
 def _files_at(project: Project, tree: str) -> frozenset[str]:
@@ -92,6 +104,7 @@ def _files_at(project: Project, tree: str) -> frozenset[str]:
 _CODE = frozenset({PathClass.SOURCE, PathClass.TEST})
 _IN_TURN = "changed in this turn, and"
 EXPECTED = "changed in this turn, and the tests read it: write it before the claim, or put it back"
+OUTSIDE = "which is no part of the project; it may not change between claim and verdict"
 UNSEEN = (
     "is executed by the tests, but no snapshot holds it, so nobody can tell what ran; "
     "a person may name it under `generated` in tdd.yaml"
@@ -149,6 +162,31 @@ def without(paths: Iterable[str], globs: Iterable[str]) -> tuple[str, ...]:
     """What a person says is no oracle, though tests read it."""
     excluded = [re.compile(compile_glob(glob), re.DOTALL) for glob in globs]
     return tuple(path for path in paths if not any(regex.fullmatch(path) for regex in excluded))
+
+
+def read_outside(uses: Iterable[FileUse], cls: Callable[[str], PathClass]) -> list[FileUse]:
+    return [use for use in uses if cls(use.by.rpartition(":")[0]) is PathClass.SOURCE]
+
+
+def name_outside(reads: Iterable[FileUse], root: Path) -> tuple[str, ...]:
+    """A line for each line of source that reads outside the project."""
+    by: dict[str, list[str]] = {}
+    for use in reads:
+        by.setdefault(use.by, []).append(shorten(use.path, root))
+    return tuple(f"{line}: outside: it reads {_list_few(paths)}, {OUTSIDE}" for line, paths in by.items())
+
+
+def shorten(path: str, root: Path) -> str:
+    """A path outside the worktree, as a person would type it there."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - it never raises
+    if path.startswith(f"{root.parent}/"):
+        return f"../{path.removeprefix(f'{root.parent}/')}"
+    return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
+
+
+def _list_few(paths: Sequence[str]) -> str:
+    more = len(paths) - NAMED
+    return ", ".join(paths[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 @value

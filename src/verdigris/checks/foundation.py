@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import time
 from collections import Counter
 from pathlib import Path
@@ -49,27 +50,36 @@ class DigestMemory:
         self.known: dict[str, Any] = parts if stamp and stamp == self._stamp else self._read()
         self._files: dict[str, list[Any]] = self.part("files")
         self._loaded: dict[str, int] = self.part("loaded")
+        self._data: dict[str, int] = self.part("data")
 
     @property
     def loaded(self) -> frozenset[str]:
         return frozenset(self._loaded)
 
-    def learn(self, paths: Iterable[str]) -> None:
-        """Adds what a run loaded; bytecode counts as its source."""
+    @property
+    def data(self) -> frozenset[str]:
+        return frozenset(self._data)
+
+    def learn(self, paths: Iterable[str], data: Iterable[str] = ()) -> None:
+        """Adds what a run loaded, where bytecode counts as its source, and what source read."""
         fresh = {path for path in paths if path not in self._loaded}
         fresh |= {_source_of(path) for path in fresh if path.endswith(".pyc")}
-        if fresh and len(self._loaded) + len(fresh) <= MOST:
-            self._loaded.update(dict.fromkeys(fresh, 1))
+        self._add(self._loaded, fresh)
+        self._add(self._data, {path for path in data if path not in self._data})
+
+    def _add(self, known: dict[str, int], fresh: set[str]) -> None:
+        if fresh and len(known) + len(fresh) <= MOST:
+            known.update(dict.fromkeys(fresh, 1))
             self.changed = True
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """Leaves out what is not there; this loop finds what is known by its stamp."""
         digests: dict[str, str] = {}
-        rows, stat = self._files, os.stat
+        rows, look = self._files, os.stat
         for path in paths:
             row = rows.get(path)
             try:
-                status = stat(path)
+                status = look(path)
                 if row is not None and row[:4] == [
                     status.st_size,
                     status.st_mtime_ns,
@@ -90,8 +100,12 @@ class DigestMemory:
         stamp = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
         if status.st_size >= LARGE:
             return f"stamp: {stamp}"
+        if not stat.S_ISREG(status.st_mode):
+            return f"stamp: {stamp[:2]}"
         with open(path, "rb") as file:  # noqa: PTH123 - thousands of them
             digest = hashlib.sha256(file.read()).hexdigest()
+        if path in self._data:
+            digest = f"{digest} {status.st_mtime_ns}"  # code may ask for the time
         if status.st_ctime_ns < time.time_ns() - TICK:
             self._files[path] = [*stamp, digest]
             self.changed = True
@@ -191,15 +205,16 @@ def foreign(interpreter: Interpreter, caches: Sequence[str], root: Path) -> tupl
     return tuple(path for number, path in enumerate(caches) if number not in good)
 
 
-def prepare(project: Project, loaded: Iterable[str] = ()) -> str:
+def prepare(project: Project, loaded: Iterable[str] = (), data: Iterable[str] = ()) -> str:
     """The blob that says what the foundation is now; a claim cites it. Without a Python, none.
 
-    `loaded`: what a run has just loaded from outside the project. It belongs to it from now on.
+    `loaded`: what a run has just loaded from outside the project. It belongs to it from now on. `data`: what
+    source read there.
     """
     memory = DigestMemory(project.repo.private)
-    memory.learn(loaded)
+    memory.learn(loaded, data)
     firm = _firm(project, _interpreters(project), memory)
-    digests = json.dumps(memory.digests(firm | memory.loaded), sort_keys=True)
+    digests = json.dumps(memory.digests(firm | memory.loaded | memory.data), sort_keys=True)
     digest = hashlib.sha256(digests.encode("ascii")).hexdigest()
     if memory.known.get("told") != digest:
         memory.known |= {"told": digest, "blob": project.workspace.blob(digests.encode("ascii"))}
@@ -208,20 +223,26 @@ def prepare(project: Project, loaded: Iterable[str] = ()) -> str:
     return str(memory.known["blob"])
 
 
-def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[str] = ()) -> tuple[str, ...]:
+def find_changes(
+    project: Project, blob: str, since: int = 0, loaded: Iterable[str] = (), data: Iterable[str] = ()
+) -> tuple[str, ...]:
     """What is not as it was when `blob` was made; paths below the root are relative to it.
 
-    `since`: when that was. What runs load that was not known then has changed if it is newer. `loaded`: by
-    the run that is looked at.
+    `since`: when that was. What runs load that was not known then has changed if it is newer. `loaded`,
+    `data`: by the run that is looked at; data that it did not read does not count.
     """
     before = _read_blob(project, blob) if blob else None
     if before is None:
         return ()
     memory = DigestMemory(project.repo.private)
-    memory.learn(loaded)
+    read = frozenset(data)
+    memory.learn(loaded, read)
+    idle = memory.data - memory.loaded - read
+    before = {path: digest for path, digest in before.items() if path not in idle}
     interpreters = _interpreters(project)
     firm = _firm(project, interpreters, memory)
-    later = {path for path in memory.loaded - firm - before.keys() if since and came_after(path, since)}
+    known = memory.loaded | read
+    later = {path for path in known - firm - before.keys() if since and came_after(path, since)}
     if since:
         from verdigris.execution.tools.node_packages import new_package_code
 
@@ -316,12 +337,14 @@ _FOLDERS = (
 CHANGED = "changed since the claim; the tests run on it"
 
 
-def judge_foundation(project: Project, turn: Turn, tree: str, loaded: Iterable[str] = ()) -> Verdict | None:
+def judge_foundation(
+    project: Project, turn: Turn, tree: str, loaded: Iterable[str] = (), data: Iterable[str] = ()
+) -> Verdict | None:
     """None while all is as it was frozen. Otherwise `tdd test` of the claims resumes; no edit is touched.
 
-    `loaded`: by the verdict's run, where it was made.
+    `loaded`, `data`: by the verdict's run, where it was made.
     """
-    paths = find_changes(project, turn.foundation, turn.founded, loaded)
+    paths = find_changes(project, turn.foundation, turn.founded, loaded, data)
     if not paths:
         return None
     reasons = tuple(f"{what} {CHANGED}" for what in fold_paths(paths))

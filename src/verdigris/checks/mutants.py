@@ -7,24 +7,25 @@ function are asked, and a run ends with its first failure. Elsewhere each mutant
 from __future__ import annotations
 
 import time
-from random import SystemRandom
 from typing import TYPE_CHECKING
 
+from verdigris.checks.affected import may_run, places_in, places_of
+from verdigris.checks.changed_runs import ChangedTree, ForkedRuns, run_forked
 from verdigris.checks.liveness.judgement import SPENT
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.value import replace, value
-from verdigris.execution.room import Layer
-from verdigris.execution.test_run import execute_suite, run_request
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import value
+from verdigris.execution.test_run import execute_suite
 from verdigris.execution.test_selection import by_stack, stack_of
-from verdigris.languages.findings import Mutant, Mutated
+from verdigris.languages.findings import Mutant, Mutated, TestText
 from verdigris.languages.registry import by_language, is_traced, reader_of
-from verdigris.runners.protocol import Progress, RequestedRuns, TestRequest, announce
+from verdigris.runners.protocol import Progress, TestRequest, announce
 from verdigris.storage.draws import lot_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate
     from verdigris.core.report import RunUses, VariantOutcome
@@ -36,6 +37,8 @@ _ENDLESS = 3.0
 """A mutant that takes so many times as long as the suite, and so many seconds more, never ends."""
 _WORTH_A_TRACE_MS = 2_000
 """From this time on that the first tests would take, one run more tells which of them run a function."""
+_LONGEST, _LENGTHS = 20, 2
+"""The longest list that holds nothing, and how many lengths are tried of those that tests expect."""
 _NO_TIME = "time or number of tries was used up"
 _UNBUILT = "what it was changed to does not build"
 _UNLIKE = "the tests do not pass in a run of this kind"
@@ -87,19 +90,38 @@ def make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     return Mutated(tuple(mutants), (*untried, *unread))
 
 
-def make_empty_bodies(candidate: Candidate) -> tuple[Mutant, ...]:
+def make_empty_bodies(candidate: Candidate, claimed: Sequence[str]) -> tuple[Mutant, ...]:
     """A mutant for each answer that a new or changed function could give without knowing anything."""
-    read, trees = candidate.project.workspace.read_many, (candidate.start, candidate.tree)
+    project, trees = candidate.project, (candidate.start, candidate.tree)
+    tests = texts_at(project, candidate.tree, dict.fromkeys(split_id(name).path for name in claimed))
+    lengths = expected_lengths(claimed, tests)
     by = by_language(c.path for c in candidate.edits.source)
-    sides = ((language.source, [read(at, paths) for at in trees]) for language, paths in by.items())
-    return tuple(mutant for source, (old, new) in sides for mutant in source.empty_bodies(old, new))
+    sides = (
+        (language.source, [project.workspace.read_many(at, mine) for at in trees])
+        for language, mine in by.items()
+    )
+    return tuple(
+        mutant for source, (old, new) in sides for mutant in source.empty_bodies(old, new, None, lengths)
+    )
+
+
+def expected_lengths(names: Iterable[str], texts: Mapping[str, str]) -> tuple[int, ...]:
+    """The small numbers that tests expect, which may be lengths. `texts`: of their files."""
+    tests = [(split_id(name).path, split_id(name).function) for name in names]
+    literals = (
+        literal
+        for path, name in dict.fromkeys(tests)
+        for literal in reader_of(path).validation.expected_literals(TestText(path, name, texts))
+    )
+    numbers = dict.fromkeys(int(literal) for literal in literals if literal.isdecimal())
+    return tuple(number for number in numbers if 0 < number <= _LONGEST)[:_LENGTHS]
 
 
 def try_mutants(candidate: Candidate, mutants: Iterable[Mutant], trial: Trial) -> Tried:
-    """Tries mutants by lot, as far as time goes; those that can refuse come first."""
+    """Tries mutants by lot, as far as time goes; new functions first, then what can refuse."""
     order = list(mutants)
     lot_of(candidate.project, candidate.start, candidate.tree, "mutants").shuffle(order)
-    order.sort(key=lambda mutant: mutant.weak)
+    order.sort(key=lambda mutant: (not mutant.fails, mutant.weak))
     if not order:
         return Tried()
     ends = time.monotonic() + trial.seconds
@@ -150,7 +172,8 @@ class _SetTrial:
                 continue
             if self._seconds_left() <= 0:
                 return Tried((), (*untried, *(f"{describe_place(mutant)}: {_NO_TIME}" for mutant in left)))
-            asked = self._choose_tests(left, names, late=names is rest)
+            chosen = zip(left, self._choose_tests(left, names, late=names is rest), strict=True)
+            asked = [_only_own(mutant, names) if mutant.test else own for mutant, own in chosen]
             idle = [mutant for mutant, own in zip(left, asked, strict=True) if not own]
             busy = [(mutant, own) for mutant, own in zip(left, asked, strict=True) if own]
             survivors, unsure = self._try_set(busy) if busy else ([], [])
@@ -168,7 +191,7 @@ class _SetTrial:
             announce(self.trial.progress, "which tests run what changed")
             trace = tuple(dict.fromkeys(mutant.path for mutant in mutants))
             limit = self._seconds_left() + _ENDLESS
-            request = TestRequest(trace=trace, callers=True, sources=(), timeout=limit)
+            request = TestRequest(trace=trace, sources=(), timeout=limit)
             self.uses = execute_suite(self.candidate.project, request, layer=self.candidate.room).uses
             self.watched = frozenset(trace)
         uses = self.uses
@@ -179,16 +202,12 @@ class _SetTrial:
 
     def _places_of(self, uses: RunUses, mutants: Sequence[Mutant]) -> dict[Mutant, frozenset[int]]:
         """The numbers of the functions in which mutants stand; those that stand in none are left out."""
-        places: dict[Mutant, frozenset[int]] = {}
         texts = texts_at(self.candidate.project, self.candidate.tree, {mutant.path for mutant in mutants})
+        places: dict[Mutant, frozenset[int]] = {}
         for path, text in texts.items():
-            here = {line: number for number, (at, line) in enumerate(uses.places) if at == path}
-            lines = {m: _first_change(text, _decode(m.data)) for m in mutants if m.path == path}
-            tracing = reader_of(path).tracing()
-            named = (tracing and tracing.name_lines(text, {*here, *lines.values()})) or {}
-            for mutant, line in lines.items():
-                if name := named.get(line):
-                    places[mutant] = frozenset(number for at, number in here.items() if named[at] == name)
+            lines = {m: _first_change(text, m.data) for m in mutants if m.path == path}
+            at = places_of(uses, path, text, lines.values())
+            places |= {mutant: at[line] for mutant, line in lines.items() if line in at}
         return places
 
     def _tests_that_may_run(
@@ -200,11 +219,12 @@ class _SetTrial:
         *,
         late: bool,
     ) -> tuple[str, ...]:
+        """Outside of functions a change may matter to any test; the others are asked if they run its file."""
         if mutant.path not in self.watched or (places is None and not late):
             return names
         if places is None:
-            places = uses.places_in({mutant.path})
-        return tuple(name for name in names if uses.may_run(name, places))
+            places = places_in(uses, {mutant.path})
+        return tuple(name for name in names if may_run(uses, name, places))
 
     def _try_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> tuple[list[Mutant], list[str]]:
         """The mutants that none of their tests notices, and what could not be tried."""
@@ -223,49 +243,40 @@ class _SetTrial:
                 unnoticed.append(mutant)
         return unnoticed, untried
 
-    def _run_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> list[VariantOutcome | None]:
+    def _run_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> Sequence[VariantOutcome | None]:
         """How the runs ended: first the true one, of all their tests, then that of each mutant."""
-        project, tree = self.candidate.project, self.candidate.tree
-        paths = list(dict.fromkeys(mutant.path for mutant, _ in asked))
-        plain = {p: data for p, data in project.workspace.read_many(tree, paths).items() if data is not None}
         every = tuple(dict.fromkeys(name for _, names in asked for name in names))
-        texts = [plain, *({**plain, mutant.path: mutant.data} for mutant, _ in asked)]
-        selected = [every, *(names for _, names in asked)]
-        order = SystemRandom().sample(range(len(texts)), len(texts))
-        seconds = self._seconds_left()
-        took = sum(self.took.get(name, 0) for name in every)
-        runs = RequestedRuns(
-            tuple({path: _decode(data) for path, data in texts[at].items()} for at in order),
-            seconds=seconds,
-            each=time_for_mutant(took, seconds),
+        seconds, took = self._seconds_left(), sum(self.took.get(name, 0) for name in every)
+        runs = ForkedRuns(
+            [{}, *({mutant.path: mutant.data} for mutant, _ in asked)],
+            [every, *(names for _, names in asked)],
+            seconds,
+            time_for_mutant(took, seconds),
             until_failure=True,
             preload=self.trial.ran.installed,
-            names=tuple(selected[at] for at in order),
         )
-        request = TestRequest(every, runs=runs, sources=(), timeout=seconds + project.settings.timeout)
-        report = run_request(project, self.stack, request, layer=self.candidate.room)
-        by_index = {order[outcome.index]: outcome for outcome in report.variants}
-        return [by_index.get(at) for at in range(len(texts))]
+        return run_forked(_tree_of(self.candidate), self.stack, runs).runs
 
     def _seconds_left(self) -> float:
         return self.ends - time.monotonic()
 
 
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
+def _only_own(mutant: Mutant, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name == mutant.test)
 
 
-def _first_change(text: str, changed: str) -> int:
+def _first_change(text: str, changed: bytes) -> int:
     """The first line that differs; the line of a debt may be one that it had earlier."""
-    pairs = zip(text.splitlines(), changed.splitlines(), strict=False)
+    pairs = zip(text.splitlines(), changed.decode("utf-8", "surrogateescape").splitlines(), strict=False)
     return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), 1)
+
+
+def _tree_of(candidate: Candidate) -> ChangedTree:
+    return ChangedTree(candidate.project, candidate.tree, candidate.room)
 
 
 def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, ends: float) -> Tried:
     """One run of the suite for each mutant, as far as time and number go."""
-    project, tree = candidate.project, candidate.tree
-    base = candidate.room or Layer(tree, tree)
-    modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
     unnoticed: list[Mutant] = []
     untried: list[str] = []
     for number, mutant in enumerate(mutants):
@@ -276,22 +287,24 @@ def _try_each(candidate: Candidate, mutants: Sequence[Mutant], trial: Trial, end
         announce(
             trial.progress, f"changes that a test should notice, {number + 1} of {min(MOST, len(mutants))}"
         )
-        contents = {mutant.path: (modes[mutant.path], mutant.data)}
-        layer = replace(base, wanted=project.workspace.compose(tree, contents), worktree=tree)
+        layer = _tree_of(candidate).layer_with({mutant.path: mutant.data})
         # What is built first may take longer than the suite did, whose build was kept.
         limit = time_for_mutant(trial.ran.duration_ms, left) if is_loaded_singly(mutant.path) else left
-        report = execute_suite(project, TestRequest(timeout=limit, sources=()), layer=layer)
+        report = execute_suite(candidate.project, TestRequest(timeout=limit, sources=()), layer=layer)
         match _is_noticed(mutant, report, trial.passing):
             case False:
                 unnoticed.append(mutant)
             case None:
-                untried.append(f"{describe_place(mutant)}: {_UNBUILT}")
+                why = _NO_TIME if report.ended is RunEnd.TIMEOUT else _UNBUILT
+                untried.append(f"{describe_place(mutant)}: {why}")
     return Tried(tuple(unnoticed), tuple(untried))
 
 
 def _is_noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) -> bool | None:
     """None where it was never run."""
     if not is_loaded_singly(mutant.path) and not report.results:
+        return None
+    if mutant.fails and report.ended is RunEnd.TIMEOUT:  # it fails at once, so the run was only slow
         return None
     if report.ended is not RunEnd.FINISHED:
         return True

@@ -9,16 +9,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from verdigris.checks.affected import may_run, places_in
+from verdigris.checks.changed_runs import ChangedTree, ForkedRuns, run_forked
 from verdigris.core.paths import PathClass
 from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.execution.test_run import execute, run_request
+from verdigris.execution.test_run import execute
 from verdigris.execution.test_selection import stack_of
 from verdigris.languages.literals import EndOfTest, Replaced, answers, differences, variant_answers
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import language_for, reader_of
-from verdigris.runners.protocol import Progress, RequestedRuns, TestRequest, announce
+from verdigris.runners.protocol import Progress, TestRequest, announce
 from verdigris.storage.draws import lot_of
 from verdigris.storage.project import texts_at
 
@@ -118,25 +120,19 @@ def _compare_in_set(
     None if one of these did not come to its end.
     """
     paths = [change.path for change in edits.source]
-    sides = [texts_at(trees.project, at, paths) for at in (trees.start, trees.tree)]
-    tests = [
-        {path: _changed_text(data, replaced.get(path, ())) for path, data in texts.items()}
-        for replaced in waves
-    ]
-    runs = RequestedRuns(
-        tuple({**side, **wave} for wave in tests for side in sides),
-        seconds=EQUIVALENCE_SECONDS,
-        each=EQUIVALENCE_SECONDS,
+    sides = [trees.project.workspace.read_many(at, paths) for at in (trees.start, trees.tree)]
+    tests = [{path: apply_edits(texts[path], wave[path]) for path in wave} for wave in waves]
+    runs = ForkedRuns(
+        [_present(side) | wave for wave in tests for side in sides],
+        [tuple(sorted(wave)) for wave in waves for _ in sides],
+        EQUIVALENCE_SECONDS,
+        EQUIVALENCE_SECONDS,
         preload=ran.installed,
-        names=tuple(tuple(sorted(replaced)) for replaced in waves for _ in sides),
     )
-    limit = EQUIVALENCE_SECONDS + trees.project.settings.timeout
-    request = TestRequest(tuple(sorted(texts)), runs=runs, sources=(), timeout=limit)
 
     def differing() -> list[dict[str, tuple[EndOfTest, EndOfTest]]]:
-        report = run_request(trees.project, stack, request, layer=trees.room)
-        whole = {outcome.index: outcome for outcome in report.variants if not outcome.why}
-        ends = [variant_answers(whole[at]) for at in range(len(runs.texts)) if at in whole]
+        outcomes = run_forked(ChangedTree(trees.project, trees.tree, trees.room), stack, runs).runs
+        ends = [variant_answers(outcome) for outcome in outcomes if outcome is not None and not outcome.why]
         if len(ends) < len(runs.texts):
             return []
         return [differences(*pair) for pair in zip(ends[::2], ends[1::2], strict=True)]
@@ -162,8 +158,7 @@ def _tests(trees: _Trees, edits: TreeDifference, ran: TestReport, lot: Random) -
     tests = [path for path in read if project.classify(path) is PathClass.TEST]
     most = max(1, len(tests) * _SAMPLE_MS // max(ran.duration_ms, _SAMPLE_MS))
     chosen = lot.sample(tests, min(most, len(tests)))
-    texts = project.workspace.read_many(trees.tree, chosen)
-    return {path: data for path, data in texts.items() if data is not None}
+    return _present(project.workspace.read_many(trees.tree, chosen))
 
 
 def _tests_that_ran(trees: _Trees, edits: TreeDifference, ran: TestReport) -> list[str]:
@@ -172,8 +167,8 @@ def _tests_that_ran(trees: _Trees, edits: TreeDifference, ran: TestReport) -> li
     paths = [change.path for change in edits.source]
     if uses is None or uses.problem or edits.other or not trees.change_functions_alone(paths):
         return names
-    places = uses.places_in(paths)
-    return [name for name in names if uses.may_run(name, places)] or names
+    places = places_in(uses, paths)
+    return [name for name in names if may_run(uses, name, places)] or names
 
 
 def _has_reader(path: str) -> bool:
@@ -214,8 +209,8 @@ def _compare_answers(
     )
 
 
-def _changed_text(data: bytes, replacements: Iterable[Replaced]) -> str:
-    return apply_edits(data, replacements).decode("utf-8", "surrogateescape")
+def _present(texts: Mapping[str, bytes | None]) -> dict[str, bytes]:
+    return {path: data for path, data in texts.items() if data is not None}
 
 
 def _whole(report: TestReport) -> bool:

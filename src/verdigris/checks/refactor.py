@@ -11,9 +11,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.value import replace, value
 from verdigris.languages.assertion_matching import find_losses
 from verdigris.languages.literals import RenamedWords
-from verdigris.languages.registry import by_language, reader_of
+from verdigris.languages.registry import by_language
 from verdigris.languages.tests import without
-from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,38 +73,6 @@ def survivors(
     )
     not_tried = sorted(f"not tried: {what}" for what in (*mutated.untried, *tried.untried))
     return Survivors(tuple(unnoticed), (*weak, *not_tried))
-
-
-def find_dropped(candidate: Candidate, ran: TestReport, progress: Progress | None = None) -> Survivors:
-    """Decisions that the refactor took out of functions that stay, and that no test had noticed before.
-
-    Both trees change places: what is new in the old one is what has gone from the new one.
-    """
-    if candidate.room is None:
-        return Survivors()
-    project, paths = candidate.project, candidate.paths
-    before = project.workspace.graft(candidate.tree, candidate.start, paths)
-    room = replace(candidate.room, wanted=before, worktree=candidate.tree)
-    reverse = replace(candidate, start=candidate.tree, tree=candidate.start, room=room)
-    decisions = (m for m in make_mutants(reverse).mutants if m.kind == "decision" and not (m.weak or m.fails))
-    mutants = [mutant for mutant in decisions if _is_function_kept(candidate, mutant)]
-    tried = try_mutants(reverse, mutants, Trial(replace(ran, uses=None), MUTATION_SECONDS, progress=progress))
-    dropped = {f"{describe_place(m)} before the refactor: `{m.subject}`" for m in tried.unnoticed}
-    return Survivors(
-        tuple(f"{place} is gone, and no test noticed it" for place in sorted(dropped)),
-        tuple(f"not tried: what is gone at {what}" for what in sorted(tried.untried)),
-    )
-
-
-def _is_function_kept(candidate: Candidate, mutant: Mutant) -> bool:
-    """Whether its function is still there: code that goes as a whole was not needed, or was moved."""
-    tracing = reader_of(mutant.path).tracing()
-    after = texts_at(candidate.project, candidate.tree, [mutant.path]).get(mutant.path)
-    if tracing is None or after is None:
-        return False
-    names = tracing.name_lines(mutant.data.decode("utf-8", "surrogateescape"), [mutant.line])
-    words = tracing.module_words(after)
-    return names is not None and words is not None and names[mutant.line] in words.functions
 
 
 def find_unrun(candidate: Candidate, ran: TestReport) -> tuple[Mutant, ...]:

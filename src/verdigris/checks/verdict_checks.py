@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from verdigris.checks.affected import find_affected
 from verdigris.checks.coverage import watchable
+from verdigris.checks.doubles import judge_doubles
 from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests, oppose
 from verdigris.checks.liveness.judgement import Liveness
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
+from verdigris.checks.process_state import judge_left
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import function_of, split_id
@@ -34,10 +36,6 @@ if TYPE_CHECKING:
     from verdigris.core.state import Claim
     from verdigris.execution.room import Layer
 
-_SAMPLE = 6
-"""How many unclaimed tests are tried besides."""
-_LEAST_MS = 200
-"""They may take as long as the claimed tests together, or at least so many milliseconds."""
 NO_SANDBOX = "liveness not tried: no sandbox can be made here"
 
 
@@ -64,9 +62,11 @@ def scrutinise(
     project, start, tree, edits = candidate.project, candidate.start, candidate.tree, candidate.edits
     tests = traced_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits)
+    doubles = judge_doubles(candidate, claimed, () if suite is None else suite.doubles)
+    blocking, noted = (*blocking, *doubles.hollow), (*noted, *doubles.noted)
     if not project.settings.liveness:
-        return VerdictChecks(blocking, noted)
-    others = _sample_affected_tests(candidate, claimed, tests, suite)
+        return VerdictChecks(blocking, (*noted, *judge_left(candidate, (), suite, tests).noted))
+    others = _find_affected_tests(candidate, claimed, tests, suite)
     request = LivenessRequest(
         {**tests, **(shared or {})},
         tuple(claimed),
@@ -74,40 +74,39 @@ def scrutinise(
         suite,
         {function_of(claim.native_id): claim.duration_ms for claim in claims},
         {claim.native_id: claim.place for claim in claims},
+        changed=tuple(change.path for change in edits.source if not change.deleted),
     )
     alive = _try_assertions(candidate, request)
+    left = judge_left(candidate, claimed, suite, tests)
     unreached = (f"not shown to be live: {what}" for what in alive.unreached)
-    return VerdictChecks((*blocking, *alive.hollow), (*noted, *unreached), alive.doubts)
+    return VerdictChecks(
+        (*blocking, *alive.hollow, *left.blocking), (*noted, *unreached, *left.noted), alive.doubts
+    )
 
 
-def _sample_affected_tests(
+def _find_affected_tests(
     candidate: Candidate, claimed: Sequence[str], tests: dict[str, str], suite: TestReport | None
 ) -> tuple[str, ...]:
-    """Tests besides the claimed ones that the change may have hollowed out: a sample, and a short one."""
+    """Tests besides the claimed ones that the change may have hollowed out: those that ran it.
+
+    Where the run could not record that, those that name something of it.
+    """
     paths = watchable(candidate.edits)
     if suite is None or not paths:
         return ()
     functions = frozenset(map(function_of, claimed))
-    passing = {r.native_id: r for r in suite.results if r.status is Status.PASS}
-    took = Counter[str]()
-    for native, result in passing.items():
-        took[function_of(native)] += result.duration_ms
+    passing = (r.native_id for r in suite.results if r.status is Status.PASS)
     passed = [i for i in passing if function_of(i) not in functions and is_traced(split_id(i).path)]
-    left = max(_LEAST_MS, sum(took[function] for function in functions))
-    chosen: list[str] = []
-    for function in _list_affected(candidate, passed, tests):
-        if took[function] <= left and len(chosen) < _SAMPLE:
-            left -= took[function]
-            chosen.append(function)
-    return tuple(chosen)
-
-
-def _list_affected(candidate: Candidate, passed: Sequence[str], tests: Mapping[str, str]) -> Iterator[str]:
-    for language, paths in by_language(watchable(candidate.edits)).items():
-        before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
-        if (tracing := language.tracing()) is not None:
-            lot = lot_of(candidate.project, candidate.start, candidate.tree, "affected")
-            yield from tracing.affected_tests(passed, tests, before, after, lot)
+    before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
+    affected = find_affected(suite.uses, before, after, passed)
+    lot = lot_of(candidate.project, candidate.start, candidate.tree, "affected")
+    if affected is not None:
+        return tuple(lot.sample(affected, len(affected)))
+    by = by_language(paths)
+    readers = [tracing for language in by if (tracing := language.tracing()) is not None]
+    return tuple(
+        name for tracing in readers for name in tracing.affected_tests(passed, tests, before, after, lot)
+    )
 
 
 def _static(
@@ -163,15 +162,19 @@ def _try_assertions(turn: Candidate, request: LivenessRequest) -> Liveness:
     changed = [c.path for c in turn.edits.source]
     graft = project.workspace.graft(tree, start, paths) if paths else tree
     for stack in project.settings.stacks:
-        mine, more = tuple(claimed.get(stack, ())), tuple(others.get(stack, ()))
+        mine, more, rest = tuple(claimed.get(stack, ())), tuple(others.get(stack, ())), tuple[str, ...]()
         if not language_named(stack.language).traces and room is not None and request.suite is not None:
-            more = affected_tests(project, stack, tree, changed, mine, request.suite)
-        if not mine and not more:
+            more, rest = affected_tests(project, stack, tree, changed, mine, request.suite)
+        if not (mine or more or rest):
             continue
         if not language_named(stack.language).traces:
             alive = oppose(project, stack, OpposedTests(tree, mine, more, before=graft), room)
             is_confined = room is not None or not mine
             findings.append(alive if is_confined else replace(alive, unreached=(NO_SANDBOX,)))
+            if rest and not alive.hollow:
+                once = OpposedTests(tree, (), rest, before=graft, once=True)
+                asked = oppose(project, stack, once, room)
+                findings.append(replace(asked, doubts=(), unreached=(*asked.unreached, *asked.doubts)))
         elif not possible(project).ok:
             findings.append(Liveness((), (NO_SANDBOX,)))
         else:

@@ -209,7 +209,7 @@ def say(message: str) -> None:
     sys.stderr.flush()
 
 
-OWED = ("id", "path", "line", "what")
+OWED = ("id", "path", "line", "what", "change")
 """The fields of a debt."""
 
 

@@ -111,6 +111,7 @@ def claim_lines(claimed: Claimed, phase: str, following: str) -> list[Line]:
         for i in claimed.held_back
     ]
     lines += [Line(f"  concern: {concern}") for concern in claimed.concerns]
+    lines += [Line(f"  {weak}", "yellow") for weak in claimed.weak]
     return [*lines, Line(f"next: {following}")]
 
 
@@ -127,7 +128,7 @@ def claim_document(claimed: Claimed, phase: str, following: str) -> dict[str, An
     return {
         "claimed": claimed.test_ids[0],
         "tests": list(claimed.test_ids),
-        **pick(claimed, "targets", "new", "restored", "held_back", "concerns"),
+        **pick(claimed, "targets", "new", "restored", "held_back", "concerns", "weak", "untried"),
         "phase": phase,
         "next": following,
     }

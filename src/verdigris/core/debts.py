@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from zlib import crc32
 
-from verdigris.core.value import value
+from verdigris.core.value import field, replace, value
 
 UNASKED = "unasked: "
 """Before a place that no test runs, where that refuses a verdict."""
+INSTEAD = " instead of "
+"""Between a body that knows nothing and the one that it replaces."""
+_SHOWN = 3
 
 
 @value
@@ -30,6 +34,11 @@ class Debt:
     """The event that recorded it."""
     shown: str = ""
     """What a person reads of it, if not the code."""
+
+    @property
+    def is_body(self) -> bool:
+        """Whether a whole body would do that knows nothing."""
+        return INSTEAD in self.shown
 
     @property
     def id(self) -> str:
@@ -84,8 +93,46 @@ def is_there(debt: Debt, text: str) -> bool:
 
 
 def list_debts(debts: Iterable[Debt]) -> tuple[str, ...]:
-    """A line for each place."""
-    return tuple(dict.fromkeys(map(str, debts)))
+    """A line for each place; the bodies that would do instead of one function's stand in one line."""
+    lines: dict[str, list[Debt]] = {}
+    for debt in debts:
+        key = f"{debt.place} {debt.what}" if debt.is_body else str(debt)
+        lines.setdefault(key, []).append(debt)
+    return tuple(
+        str(replace(alike[0], shown=_name_bodies(alike)))
+        if len(alike) > 1 and alike[0].is_body
+        else str(alike[0])
+        for alike in lines.values()
+    )
+
+
+@value
+class WeakReds:
+    weak: Mapping[str, tuple[Debt, ...]] = field(default_factory=dict)
+    """By native id: the bodies with which the red passes."""
+    untried: int = 0
+    """Bodies for which the time was too short; the settlement tries them."""
+
+    def lines(self) -> tuple[str, ...]:
+        """What a person reads: one line for each function that a red calls."""
+        return tuple(
+            _describe_weak(test, tuple(alike))
+            for test, debts in self.weak.items()
+            for _, alike in groupby(debts, key=lambda debt: (debt.path, debt.what))
+        )
+
+
+def _describe_weak(test: str, debts: Sequence[Debt]) -> str:
+    """`debts`: bodies of one function with which the red passes."""
+    return f"weak: {_name_bodies(debts)} in {debts[0].place} passes {test}: assert what comes out"
+
+
+def _name_bodies(debts: Sequence[Debt]) -> str:
+    bodies = [debt.shown.partition(INSTEAD)[0] for debt in debts]
+    if len(bodies) > _SHOWN:
+        bodies = [*bodies[:_SHOWN], f"{len(bodies) - _SHOWN} more"]
+    named = " or ".join(filter(None, (", ".join(bodies[:-1]), bodies[-1])))
+    return f"{named}{INSTEAD}{debts[0].shown.partition(INSTEAD)[2]}"
 
 
 def _line_starts(text: str) -> Iterator[int]:

@@ -10,7 +10,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from verdigris.core.settings import Stack
 
@@ -141,6 +141,26 @@ class VariantOutcome:
 
 
 @value
+class DoubleCall:
+    """Source that was traced called code that stands in its place, by a name of its own."""
+
+    test: str
+    """The native id of the test that ran."""
+    name: str
+    """In the module of the caller; after a dot: in the class of its object."""
+    path: str
+    """Where the called code stands; empty: it is a mock of the standard library."""
+    line: int
+    by: str
+    by_line: int
+    """The call."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.by}:{self.by_line}"
+
+
+@value
 class FileUse:
     """What a run did with a file of the worktree, environments excluded."""
 
@@ -149,6 +169,17 @@ class FileUse:
     """`made`: it ran code that it built from data, such as a pickle or a text."""
     by: str = ""
     """The nearest file of the project on the stack, with the line where code was made."""
+
+
+@value
+class LeftSetting:
+    """What the process is set to, and a watched line of source left changed."""
+
+    name: str
+    before: str
+    after: str
+    at: str
+    """`path:line`."""
 
 
 @value
@@ -190,18 +221,6 @@ class RunUses:
     problem: str = ""
     """Why the record is incomplete."""
 
-    def places_in(self, paths: Collection[str]) -> frozenset[int]:
-        """The numbers of all functions in these files."""
-        return frozenset(number for number, (path, _) in enumerate(self.places) if path in paths)
-
-    def may_run(self, test: str, places: frozenset[int]) -> bool:
-        """Whether a test runs one of these functions, as far as the record can say."""
-        used = self.tests.get(test)
-        if used is None or used.unsure:
-            return True
-        shared = [self.common[key] for key in ("", split_id(test).path) if key in self.common]
-        return any(not places.isdisjoint(self.sets[at]) for at in (used.functions, *shared))
-
 
 @value
 class TestReport:
@@ -224,6 +243,8 @@ class TestReport:
     """Executed lines per traced file, if the run was traced."""
     cut: bool = False
     """Whether lines that ran are missing: Python drops a tracer where a test recurses too deeply."""
+    doubles: tuple[DoubleCall, ...] = ()
+    """Calls of code that stands in the place of source, if the run was traced."""
 
     strays: int = 0
     """Lines on the channel that the reporter did not write."""
@@ -241,6 +262,10 @@ class TestReport:
     """Files of the worktree, outside environments, that any process in the run's room opened."""
     below: tuple[str, ...] = ()
     """Code files outside the project that it loaded: absolute paths."""
+    outside_reads: tuple[FileUse, ...] = ()
+    """In Python: what the project's code read outside worktree, interpreter and libraries, and where."""
+    left: tuple[LeftSetting, ...] = ()
+    """In Python: what watched lines left changed for the whole process."""
     sandbox: Literal["overlay", "none"] = "none"
     """What confined the run."""
     wrote: tuple[str, ...] = ()
@@ -254,7 +279,20 @@ class TestReport:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
 
 
-_UNITED = ("loaded", "outside", "files", "opened", "below", "installed", "notes")
+_UNITED = (
+    *(
+        "doubles",
+        "loaded",
+        "outside",
+        "files",
+        "opened",
+        "below",
+        "outside_reads",
+        "left",
+        "installed",
+        "notes",
+    ),
+)
 """Lists without repetitions."""
 _WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.FINISHED)
 

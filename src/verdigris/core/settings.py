@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 
 from verdigris.core.languages import DEFAULT_LANGUAGE, runners_of
+from verdigris.core.surroundings import Part
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
@@ -208,6 +209,10 @@ class Settings:
     room_git: bool = key(default=False, name="room.git")
     """Whether a run finds the repository's git folder. By default it is empty there: old commits hold tests
     and their answers. With `true` every verdict says so.
+    """
+    room_same: tuple[Part, ...] = key(default=(), name="room.same")
+    """Surroundings on which tests may depend: some runs of a verdict have others, unless they are named here.
+    See below.
     """
     room_plugins: tuple[str, ...] | None = key(
         default=None, name="room.plugins", of="list of names", shown="all that are installed"

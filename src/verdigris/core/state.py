@@ -63,6 +63,8 @@ class Claim:
     """Where its red failed, as `path:line`."""
     duration_ms: int = 0
     """How long that took."""
+    weak: tuple[Debt, ...] = ()
+    """Bodies that know nothing and with which its red passed."""
 
 
 @value
@@ -340,6 +342,8 @@ class WorktreeState:
     turn: Turn | None = None
     turns: int = 0
     strikes: Mapping[str, int] = field(default_factory=dict)
+    overfits: Mapping[str, int] = field(default_factory=dict)
+    """Test id → how often held-out tests failed where it passed, until it is accepted or a person revises."""
     aside: Mapping[str, LaidAside] = field(default_factory=dict)
     asides: int = 0
     test_bugs: Mapping[str, OpenTestBug] = field(default_factory=dict)

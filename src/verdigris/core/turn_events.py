@@ -8,13 +8,14 @@ from verdigris.core import events as e
 from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFrozen, Settled, TurnOpened
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, Earned, Phase, Red, Refusal, SeenHead, Turn, WorktreeState
-from verdigris.core.value import replace, take_fields, value
+from verdigris.core.value import field, replace, take_fields, value
 from verdigris.core.verdict import STRIKES, Kind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.actions import Deny
+    from verdigris.core.debts import Debt
 
 
 @value
@@ -29,6 +30,8 @@ class OracleFacts:
     """When that was recorded, in nanoseconds."""
     reads: tuple[str, ...] = ()
     """Other files that the claimed tests read."""
+    weak: Mapping[str, tuple[Debt, ...]] = field(default_factory=dict)
+    """By test: bodies that know nothing and with which its red passes."""
 
 
 def denial_event(decision: Deny, action: str) -> Denied:
@@ -46,7 +49,14 @@ def claim_events(
 ) -> tuple[Event, ...]:
     """The first claim of a turn freezes the oracle; each claim freezes other files that its tests read."""
     claims = tuple(
-        EditClaim(test_id=name, edit_target=path, red=_cited_red(state, name), implied=implied, by=by)
+        EditClaim(
+            test_id=name,
+            edit_target=path,
+            red=_cited_red(state, name),
+            implied=implied,
+            by=by,
+            weak=oracle.weak.get(name, ()) if path == paths[0] else (),
+        )
         for name in test_ids
         for path in paths
     )
@@ -171,7 +181,7 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
         case e.Paid():
             return replace(w, owed=without_keys(w.owed, set(event.debts)))
         case e.Revised():
-            return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
+            return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))), overfits={})
         case e.HeldOut():
             return replace(w, held_out={**w.held_out, **event.files})
         case e.Released():
@@ -221,12 +231,16 @@ def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
         return replace(earlier, targets=targets, red=event.red, implied=implied, by=by)
     red = w.reds.get(event.test_id)
     native = event.test_id if red is None else red.native_id
-    claim = Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)
+    claim = Claim(
+        event.test_id, native, event.red, (event.edit_target,), event.implied, event.by, weak=event.weak
+    )
     return claim if red is None else replace(claim, place=red.place, duration_ms=red.duration_ms)
 
 
 def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
     strikes = {**w.strikes, **{i: w.strikes.get(i, 0) + 1 for i in event.struck}}
+    if event.verdict == Kind.OVERFIT:
+        w = replace(w, overfits={**w.overfits, **{i: w.overfits.get(i, 0) + 1 for i in event.struck}})
     if w.turn is None or event.verdict == Kind.TAMPERED:
         return replace(w, strikes=strikes)  # nothing was judged
     refused = None if event.verdict == Kind.ACCEPTED else take_fields(Refusal, event)
@@ -244,6 +258,7 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
         claims=without_keys(w.claims, gone),
         reds=without_keys(w.reds, gone),
         strikes=without_keys(w.strikes, gone),
+        overfits=without_keys(w.overfits, gone),
     )
     if w.claims:
         return replace(w, turn=None if w.turn is None else replace(w.turn, tree=event.after))

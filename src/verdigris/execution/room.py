@@ -8,20 +8,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.confinement import TEMPORARY
 from verdigris.core.confinement.needs import surroundings
 from verdigris.core.paths import Entry, PathClass, above
+from verdigris.core.surroundings import Surroundings
 from verdigris.core.value import replace, value
+from verdigris.execution.places import find_needed, find_needed_by_tools, find_places_of_users, settle_in
 from verdigris.sandbox.child import preexec
-from verdigris.sandbox.confinement import Confinement, is_inside
-from verdigris.sandbox.entry import RUN, temporary
+from verdigris.sandbox.confinement import Confinement
+from verdigris.sandbox.entry import temporary
 from verdigris.sandbox.folders import ROOMS, Folders
 from verdigris.sandbox.memory import Memory
 from verdigris.sandbox.notes import names_in
 from verdigris.sandbox.opens import LOST, Opens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from verdigris.sandbox.confinement import Network
     from verdigris.sandbox.syscalls import Way
@@ -47,6 +48,8 @@ class Layer:
     """Paths at which the run finds nothing, for the same reason: tools keep files there between runs."""
     dates: Mapping[str, int] | None = None
     """Modification times of the layer's files in nanoseconds, LONG_AGO for others; None: the real times."""
+    around: Surroundings = Surroundings()
+    """What else is other than usual."""
 
     @property
     def shows_worktree(self) -> bool:
@@ -111,7 +114,8 @@ def _is_emptied(root: str, laid: Collection[str], folder: str, removed: set[str]
 
 
 _WORDS = 7
-_HIDDEN = (*TEMPORARY, RUN)
+PLAIN = "/tmp"  # noqa: S108 - the run's own: nothing of the machine's is in it
+"""The temporary folder of a run whose surroundings are plain."""
 _NO_STAMP = "-buildvcs=false"
 """Otherwise a Go program that a test builds contains its commit, and `go build` fails if there is no git
 folder.
@@ -128,6 +132,15 @@ class Sandbox:
     disk: bool = True
     processes: bool = False
     """Whether it gets a process table of its own."""
+
+
+_USUAL = Surroundings()
+
+
+def find_hidden(around: Surroundings, home: str) -> tuple[str, ...]:
+    """The places that a run in these surroundings finds empty."""
+    places = find_places_of_users(home) if around.alone or around.home else ()
+    return tuple(place for place in places if around.alone or around.home.startswith(f"{place}/"))
 
 
 class Terms:
@@ -175,9 +188,17 @@ class Terms:
         return (*fixed, str(len(self.given)), *self.given)
 
     def confinement(
-        self, folders: Folders, argv: Sequence[str], memory: Memory, removed: tuple[str, ...] = ()
+        self,
+        folders: Folders,
+        argv: Sequence[str],
+        memory: Memory,
+        removed: tuple[str, ...] = (),
+        around: Surroundings = _USUAL,
     ) -> Confinement:
         upper, work = folders.pair()
+        hidden = find_hidden(around, os.environ.get("HOME", ""))
+        by_tools = find_needed_by_tools(argv, self.env(folders, os.environ), hidden) if hidden else ()
+        home = ((f"{folders.kept}/home", around.home),) if around.home else ()
         return Confinement(
             root=self.root,
             upper=upper,
@@ -187,8 +208,10 @@ class Terms:
             removed=removed,
             masked=(self.git,) if self.git else (),
             decoys=((folders.control, self.control),),
-            writable=((folders.kept, folders.own),),
-            needed=tuple(_needed_folders(argv)),
+            writable=((folders.kept, folders.own), *home),
+            needed=(*find_needed(argv, hidden), *by_tools),
+            hidden=hidden,
+            host=around.host,
             network=self.network,
             processes=self.sandbox.processes,
         )
@@ -196,8 +219,11 @@ class Terms:
     def unconfined_terms(self) -> Terms:
         return Terms(self.root, self.control, Sandbox(), "host", ())
 
-    def env(self, folders: Folders, environ: Mapping[str, str]) -> dict[str, str]:
-        env = surroundings(environ, self.given, home=folders.home, tmp=folders.tmp)
+    def env(
+        self, folders: Folders, environ: Mapping[str, str], around: Surroundings = _USUAL
+    ) -> dict[str, str]:
+        home, tmp = (around.home, PLAIN) if around.home else (folders.home, folders.tmp)
+        env = around.apply(surroundings(environ, self.given, home=home, tmp=tmp), self.given)
         if self.git:
             env.setdefault("GOFLAGS", _NO_STAMP)
         return env
@@ -218,19 +244,6 @@ def read(words: Sequence[str]) -> tuple[Terms, Sequence[str]]:
     return terms, rest[len(given) :]
 
 
-def _needed_folders(argv: Sequence[str]) -> Iterator[str]:
-    """The folders of programs that lie in a folder which would be hidden from the run."""
-    programs = os.environ.get("PATH", "").split(":")
-    for word in argv:
-        if word.startswith("/"):
-            programs += (os.path.dirname(word), os.path.dirname(os.path.dirname(word)))
-            programs.append(os.path.dirname(os.path.dirname(os.path.realpath(word))))
-    for folder in dict.fromkeys(programs):
-        hidden = any(is_inside(folder, place) for place in _HIDDEN) and folder not in _HIDDEN
-        if hidden and os.path.exists(folder):
-            yield folder
-
-
 class Room:
     """A room for one run of `argv`. It is used once, because the run writes to its overlay."""
 
@@ -241,6 +254,7 @@ class Room:
         furnish: Callable[[Memory], tuple[str, ...]] | None = None,
         equip: Callable[[Confinement, Folders], Confinement] | None = None,
         *,
+        around: Surroundings = _USUAL,
         lasting: bool = False,
     ) -> None:
         """`furnish` adds the files of the layer, and returns the paths that the run must not find.
@@ -249,17 +263,20 @@ class Room:
         must not keep the file system from being unmounted.
         """
         self.terms = terms
+        self.around = around
         self.opens: Opens | None = None
         self.memory: Memory | None = None
         self.confine: Callable[[], object] | None = None
         self.folders = terms.folders(lasting=lasting)
         try:
+            if around.home:
+                settle_in(f"{self.folders.kept}/home")
             if terms.way is not None:
                 self._make_confinement(terms.way, argv, furnish, equip)
         except BaseException:
             self.close()
             raise
-        self.env = terms.env(self.folders, os.environ)
+        self.env = terms.env(self.folders, os.environ, around)
 
     def _make_confinement(
         self,
@@ -271,9 +288,16 @@ class Room:
         self.memory = Memory(self.folders.memory)
         removed = furnish(self.memory) if furnish else ()
         self.opens = _record_opens()
-        made = replace(self.terms.confinement(self.folders, argv, self.memory, removed), opens=self.opens)
+        made = self.terms.confinement(self.folders, argv, self.memory, removed, self.around)
+        made = replace(made, opens=self.opens)
         self.confinement = equip(made, self.folders) if equip else made
         self.confine = preexec(self.confinement, way)
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """The folders, as the run sees them, whose contents are thrown away after it."""
+        tmp = PLAIN if self.around.home else self.folders.tmp
+        return self.folders.home, tmp, self.folders.cache
 
     @property
     def sandbox(self) -> Literal["overlay", "none"]:

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from verdigris.core.errors import HarnessError
 from verdigris.core.languages import facts_of_manifest, keeps_bytecode, language_of, manifest_names
 from verdigris.core.paths import Entry, PathClass, compile_glob
+from verdigris.core.surroundings import Surroundings
 from verdigris.core.value import field, replace, value
 from verdigris.execution.room import LEAN, Layer, Room, Sandbox, Terms, furnish
 from verdigris.languages.registry import usual
@@ -99,7 +100,8 @@ def room(
     if layer is not None and terms.way is None:
         raise HarnessError("another tree can be shown in a sandbox only")
     laid = None if layer is None else partial(furnish, project, layer)
-    with closing(Room(terms, argv, laid, _with_lent(project, equip))) as made:
+    around = Surroundings() if layer is None else layer.around
+    with closing(Room(terms, argv, laid, _with_lent(project, equip), around=around)) as made:
         yield made
 
 

@@ -95,9 +95,9 @@ class MeasuredFault:
     what: str
 
 
-MutantKind = Literal["decision", "bound", "answer", "literal", "default", "body"]
+MutantKind = Literal["decision", "bound", "answer", "literal", "default", "body", "arrange", "removal"]
 """What a mutant changes: a condition, its boundary, a literal that is returned, another one, a parameter; or
-it replaces a whole body by one that knows nothing.
+it replaces a whole body by one that knows nothing, changes what a test sets up, or takes out what is gone.
 """
 
 
@@ -116,6 +116,8 @@ class Mutant:
     subject: str = ""
     """The code that was changed, on one line."""
     kind: MutantKind = "decision"
+    test: str = ""
+    """The native id of the only test that is asked; empty: each that runs the place."""
 
 
 @value
@@ -124,6 +126,37 @@ class Mutated:
 
     mutants: tuple[Mutant, ...] = ()
     untried: tuple[str, ...] = ()
+
+
+@value
+class Swap:
+    """What another thing replaced: a call, a handler; or a base or a decorator that is new."""
+
+    path: str
+    line: int
+    """In the new file."""
+    was: str
+    now: str
+    unsafe: bool = False
+    """True if the old one protects what no result shows, or the new one does more."""
+
+    def __str__(self) -> str:
+        what = f"`{self.was}` became `{self.now}`" if self.was else f"`{self.now}` is new"
+        return (
+            f"{self.path}:{self.line}: {what}, and no test tells them apart;"
+            " leave it as it was, or abort the refactor and write a test that needs the change"
+        )
+
+
+@value
+class Removals:
+    """What a change took out of definitions that it kept."""
+
+    mutants: tuple[Mutant, ...] = ()
+    """Of the old files, each without one thing that is gone."""
+    swaps: tuple[Swap, ...] = ()
+    calls: frozenset[str] = frozenset()
+    """Names that a definition uses now and did not use before, where something is gone."""
 
 
 @value

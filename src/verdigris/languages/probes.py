@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import field, value
+from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -91,32 +91,17 @@ class RunSet:
     """The position of the run with the true texts."""
     totals: Mapping[str, int] = field(default_factory=dict)
     """How many changes of each test have to be tried, with those that no variant has room for."""
-    contents: int | None = None
-    """The position of the run in which data are compared by content, if there is one."""
-
-    @property
-    def changed(self) -> tuple[tuple[int, Variant], ...]:
-        """The runs with changed assertions, and the true one; each with its position."""
-        return tuple((at, one) for at, one in enumerate(self.members) if at != self.contents)
 
 
 def plan_runs(
-    found: Sequence[Probe],
-    texts: Mapping[str, bytes],
-    dice: Random,
-    most: int,
-    least: int,
-    contents: Sequence[Probe] = (),
+    found: Sequence[Probe], texts: Mapping[str, bytes], dice: Random, most: int, least: int
 ) -> RunSet:
     """Plans variants with at most one change of each test, and puts them in random order.
 
     So the code under test cannot tell which run has the true texts. Only the files that some variant changes
     are written. `most`: the limit of variants; `least`: the limit for those that change an assertion again.
-    `contents`: all of these are changed in one more variant.
     """
     members = draw_members(found, dice, most, least, alone=True)
-    if contents:
-        members.append(tuple(Try(probe, probe.changes[0]) for probe in contents))
     changed = {one.probe.path for member in members for one in member}
     texts = {path: data for path, data in texts.items() if path in changed}
     variants = []
@@ -130,8 +115,25 @@ def plan_runs(
     for probe in found:
         for name in probe.names | probe.maybe:
             totals[name] = totals.get(name, 0) + probe.needed
-    last = order.index(len(members)) if contents else None
-    return RunSet(tuple(variants[number] for number in order), order.index(0), totals, last)
+    return RunSet(tuple(variants[number] for number in order), order.index(0), totals)
+
+
+def plan_content_run(
+    texts: Mapping[str, bytes], dice: Random, found: Sequence[Probe], strict: Sequence[Probe] = ()
+) -> RunSet:
+    """Plans one run in which all these assertions are changed, and the true one, in random order.
+
+    `strict`: a run more, if it changes them otherwise; code that fails there alone is honest, perhaps.
+    """
+    texts = {path: data for path, data in texts.items() if path in {probe.path for probe in found}}
+    sets = [(found, False), *([(strict, True)] if strict and strict != found else [])]
+    variants = [Variant((), texts)]
+    for probes, may_pass in sets:
+        changes = ((probe, replace(probe.changes[0], may_pass=may_pass)) for probe in probes)
+        tries = tuple(Try(probe, change, (probe.line, probe.last)) for probe, change in changes)
+        variants.append(Variant(tries, changed_texts(texts, tries)))
+    order = dice.sample(range(len(variants)), len(variants))
+    return RunSet(tuple(variants[number] for number in order), order.index(0))
 
 
 def draw_members(

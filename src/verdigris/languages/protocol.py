@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Mutant,
         Mutated,
         ReadMany,
+        Removals,
         SourceChange,
         StackFacts,
         StubBody,
@@ -327,14 +328,41 @@ class SourceReader(Part):
         """Whether `concerns` and `mutants` can read the file."""
         return self.language.tests.has_grammar(path)
 
+    def lay_out_anew(self, data: bytes) -> bytes | None:
+        """The same code with other lines and without comments; None if that cannot be written."""
+        return None
+
+    def without_asserts(self, data: bytes) -> bytes | None:
+        """The code as an optimising interpreter runs it; None where there is no such thing."""
+        return None
+
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         """Makes small changes in the lines that a refactor changed."""
         return findings.Mutated()
 
+    def removals(
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        elsewhere: Mapping[str, bytes | None],
+    ) -> Removals:
+        """What a change took out of functions and classes that stay, as mutants of the old files.
+
+        `elsewhere`: source that did not change and that the new files may call.
+        """
+        return findings.Removals()
+
     def empty_bodies(
-        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        named: Collection[str] | None = None,
+        lengths: Collection[int] = (),
     ) -> Iterator[Mutant]:
-        """Mutants in which a new or changed function returns an answer that knows nothing."""
+        """Mutants in which a new or changed function returns an answer that knows nothing.
+
+        `named`: instead, the functions with these names, stubs too. `lengths`: of lists that hold nothing.
+        """
         return iter(())
 
     def renamed_words(
@@ -373,9 +401,21 @@ class Liveness(Part):
         """Adds a failure after the assertions at these places (path and line), to see which are reached."""
         return ()
 
-    def contents(self, texts: Mapping[str, bytes], asked: Iterable[str]) -> tuple[Probe, ...]:
-        """Equalities that compare plain data by content; honest code passes all of them at once."""
+    def contents(
+        self, texts: Mapping[str, bytes], asked: Iterable[str], *, strict: bool = False
+    ) -> tuple[Probe, ...]:
+        """Equalities that compare plain data by content; honest code passes all of them at once.
+
+        `strict`: no class of the project is trusted, also none that the test names.
+        """
         return ()
+
+    def arrangements(self, texts: Mapping[str, bytes], native: str, lot: Chance) -> Iterator[Mutant]:
+        """Changes what a test sets up: a literal that it passes to the code, or a step that is left out.
+
+        Nothing for a test that expects no value of its own, such as one that an error is raised.
+        """
+        return iter(())
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         """Why a test has no probe."""

@@ -93,6 +93,13 @@ def written_tests(path: str, text: str, known: Iterable[str]) -> Iterator[Writte
     return language.tests.written_tests(path, text, names)
 
 
+def written_test(path: str, text: str, native: str) -> WrittenTest | None:
+    """The test that a run reports by this id, as it stands in the text."""
+    return next(
+        (one for one in written_tests(path, text, (native,)) if is_made_by(path, one.name, native)), None
+    )
+
+
 def is_revised(name: str, revised: Collection[str]) -> bool:
     """Whether `revised` names a path or test id, or a folder, file, class, describe or function around it."""
     return any(

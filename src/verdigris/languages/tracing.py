@@ -36,12 +36,20 @@ class Tracing(Protocol):
         """The text with a statement before this line that fails; None if none can stand there."""
         ...
 
+    def without_statement(self, text: str, line: int) -> str | None:
+        """The text without the statement that begins on this line; None if it cannot be taken out."""
+        ...
+
     def function_lines(self, text: str) -> frozenset[int]:
         """Lines in the bodies of functions: all others run when the file is loaded."""
         ...
 
     def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
         """Path and line of the assertions in the test's own function."""
+        ...
+
+    def origin_of(self, text: str, name: str) -> Literal["own", "imported", "nothing"]:
+        """What a module says a name of its own is; `nothing`: it is not bound there, or only to None."""
         ...
 
     # -- which results hold after a change -------------------------------------------------------------------

@@ -103,10 +103,13 @@ class TestRequest:
     """Seconds for the whole run; None: as configured."""
     limit: float | None = None
     """Seconds after which a test that has not ended is stopped, and fails where it is."""
+    watch: Mapping[str, Collection[int]] = field(default_factory=dict)
+    """By traced file, lines of which the report says what they leave changed for the whole process."""
     uses: bool = False
-    """Whether the report shall contain the project's functions that each test runs."""
-    callers: bool = False
-    """The same, of the traced files only, at next to no cost."""
+    """Whether the report shall contain the project's functions that each test runs.
+
+    A traced run reports those of the traced files in any case.
+    """
     learn: bool = False
     """Whether the report shall list the installed modules that were loaded, for a resident to load them."""
     private: tuple[str, ...] | None = None

@@ -15,12 +15,14 @@ from verdigris.sandbox.syscalls import (
     ATTR_NODEV,
     ATTR_RDONLY,
     CLONE_NEWNET,
+    CLONE_NEWUTS,
     MS_BIND,
     MS_NODEV,
     MS_RDONLY,
     MS_REC,
     MS_REMOUNT,
     mount,
+    set_host_name,
     set_mount_attributes,
     unshare,
 )
@@ -186,6 +188,15 @@ def enter_network(network: Network) -> None:
         control.close()
 
 
+def enter_host(name: str) -> None:
+    """Gives the machine another name for this process, if the system can."""
+    try:
+        unshare(CLONE_NEWUTS)
+        set_host_name(name)
+    except OSError:
+        return
+
+
 class ExtraMounts:
     """The mounts beside the worktree.
 
@@ -257,6 +268,8 @@ class Confinement:
     """Paths that the run reads, such as its interpreter; a temporary folder with such a path
     stays visible.
     """
+    hidden: tuple[str, ...] = ()
+    """Folders in which the run finds nothing but what it needs; then this holds for temporary ones, too."""
     placed: tuple[tuple[str, str], ...] = ()
     """Pairs (folder, path): the folder is mounted at the path, and writes take effect in it."""
     shadows: tuple[tuple[str, str, str, str], ...] = ()
@@ -267,6 +280,8 @@ class Confinement:
     own path stays read-only if it cannot be an overlay.
     """
     network: Network = "loopback"
+    host: str = ""
+    """The name that the machine has for the run, where it can have another one."""
     processes: bool = False
     """Whether it gets a process table of its own. Only for a child of `spawn`: the table's first process
     has to start the program.

@@ -10,6 +10,7 @@ from verdigris.sandbox.confinement import (
     Confinement,
     ExtraMounts,
     bind,
+    enter_host,
     enter_network,
     is_inside,
     mount_overlay,
@@ -71,6 +72,8 @@ def make_private(confinement: Confinement, *, user_namespace: bool) -> list[str]
     the machine's network `/run` stays, because tests may need a database's socket in it.
     """
     writable = []
+    for folder in confinement.hidden:
+        _make_empty(folder, 0o755, confinement.needed)
     for folder in TEMPORARY:
         if os.path.isdir(folder) and not os.path.islink(folder):
             _make_temporary(folder, confinement, user_namespace=user_namespace)
@@ -86,18 +89,33 @@ def _holds(folder: str, confinement: Confinement) -> bool:
 
 def _make_temporary(folder: str, confinement: Confinement, *, user_namespace: bool) -> None:
     """Mounts an empty folder; or, if the run reads something in the old one, an overlay over the old one."""
+    if confinement.hidden or not _holds(folder, confinement):
+        _make_empty(folder, _ANYONE, confinement.needed)
+        return
     below = open_path(folder)
-    needed = {path: open_path(path) for path in confinement.needed if is_inside(path, folder)}
+    needed = _open_inside(folder, confinement.needed)
     mount_tmpfs(folder, _ANYONE)
-    if _holds(folder, confinement):
-        try:
-            _lay_over(folder, below, user_namespace=user_namespace)
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            _bind_needed(needed)
+    try:
+        _lay_over(folder, below, user_namespace=user_namespace)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        _bind_needed(needed)
     for fd in (below, *needed.values()):
         os.close(fd)
+
+
+def _make_empty(folder: str, mode: int, paths: Sequence[str]) -> None:
+    """Mounts an empty folder, with those of the paths that lie in the old one."""
+    needed = _open_inside(folder, paths)
+    mount_tmpfs(folder, mode)
+    _bind_needed(needed)
+    for fd in needed.values():
+        os.close(fd)
+
+
+def _open_inside(folder: str, paths: Sequence[str]) -> dict[str, int]:
+    return {path: open_path(path) for path in paths if is_inside(path, folder)}
 
 
 def _lay_over(folder: str, below: int, *, user_namespace: bool) -> None:
@@ -188,6 +206,8 @@ def enter(
         enter_namespaces(own_ids=True)
     reached("network")
     enter_network(confinement.network)
+    if confinement.host:
+        enter_host(confinement.host)
     reached("capabilities")
     drop_all_but(kept_capabilities(user_namespace=way != "plain"))
     return first

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
 CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
@@ -85,6 +86,11 @@ def attach_mount(copied: int, path: str) -> None:
     """Mounts at a path what `copy_mounts` copied."""
     at = (copied, b"", _AT_FDCWD, os.fsencode(path), _MOVE_MOUNT_F_EMPTY_PATH)
     _call("syscall", _SYS_MOVE_MOUNT, *at, path=path)
+
+
+def set_host_name(name: str) -> None:
+    """Names the machine in this process's UTS namespace."""
+    _call("sethostname", name.encode(), _CWord(len(name)))
 
 
 def prctl(option: int, argument: int) -> None:

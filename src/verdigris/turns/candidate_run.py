@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import Answers, question_turn
-from verdigris.checks.coverage import run_suite_traced, watchable
+from verdigris.checks.coverage import new_lines, run_suite_traced, watchable
 from verdigris.checks.evidence import rewritten_files, run_events, suite_event, suite_names, test_events
 from verdigris.checks.observation import Candidate, TreeDifference, difference, source_roots
 from verdigris.checks.suite_tests import collect_tests, collected_event, compare_suites, known_tests
@@ -93,7 +93,9 @@ def _try_in_room(
     room = frozen_layer(project, tree, {split_id(native).path for native in claimed})
     owed = (debt.path for debt in state.owed.values() if is_traced(debt.path))
     trace = tuple(dict.fromkeys((*watchable(edits), *owed)))
-    request = TestRequest(claimed, trace=trace, callers=True, timeout=limit, sources=sources)
+    start = tree if state.turn is None else state.turn.tree
+    watched = new_lines(project, start, tree, edits)
+    request = TestRequest(claimed, trace=trace, watch=watched, timeout=limit, sources=sources)
     places = {c.native_id: c.place for c in state.claims.values()}
     report = run_suite_traced(
         project, request, lambda result: _fails_otherwise(result, places), progress=progress, layer=room

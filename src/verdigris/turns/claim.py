@@ -1,4 +1,4 @@
-"""Claims reds that `tdd test` recorded, and opens, joins or continues a turn; runs no test."""
+"""Claims reds that `tdd test` recorded, and opens, joins or continues a turn."""
 
 from __future__ import annotations
 

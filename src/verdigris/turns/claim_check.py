@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import ClaimTest, Deny, Target
+from verdigris.core.debts import WeakReds
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.policy.actors import claimers, claims_of, view_of
@@ -19,7 +20,7 @@ from verdigris.core.policy.next_move import (
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, Phase, Red, WorktreeState
 from verdigris.core.test_ids import nearest, split_id
-from verdigris.core.value import field, value
+from verdigris.core.value import field, replace, value
 from verdigris.storage.calls.callers import at_work
 from verdigris.storage.repository import in_progress
 
@@ -46,6 +47,10 @@ class Claimed:
     """New target → the existing source file with the nearest name: it may be a typing error."""
     concerns: tuple[str, ...] = ()
     """Concerns about the claimed tests, for a person."""
+    weak: tuple[str, ...] = ()
+    """Bodies that know nothing and with which a claimed red passes."""
+    untried: int = 0
+    """Such bodies for which the time was too short; the settlement tries them."""
 
 
 def claim_within(
@@ -77,11 +82,40 @@ def claim_within(
             return decision
         noted |= dict.fromkeys(action.noted)
     reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
-    oracle, shared = _freeze_oracle(project, state, tree, reds, tuple(noted))
+    doubts = Doubts() if implied else _question_reds(project, state, tree, reds)
+    oracle, shared = _freeze_oracle(project, state, tree, reds, (*noted, *doubts.mocked))
+    of = {red.native_id: red.test_id for red in reds}
+    oracle = replace(oracle, weak={of[native]: debts for native, debts in doubts.weak.weak.items()})
     paths = tuple(t.path for t in targets if t.path is not None)
     events = claim_events(state, test_ids, paths, oracle, implied=implied, by=project.context)
     project.record(*events, sync=True)
-    return Claimed(tuple(test_ids), paths, concerns=shared)
+    weak = doubts.weak
+    return Claimed(
+        tuple(test_ids),
+        paths,
+        concerns=(*shared, *doubts.mocked),
+        weak=weak.lines(),
+        untried=weak.untried,
+    )
+
+
+@value
+class Doubts:
+    """What speaks against the reds of a claim, and refuses nothing."""
+
+    weak: WeakReds = field(default_factory=WeakReds)
+    mocked: tuple[str, ...] = ()
+
+
+def _question_reds(project: Project, state: WorktreeState, tree: str, reds: Sequence[Red]) -> Doubts:
+    """The settlement asks of a claim that is implied, and the validator of a cycle has asked before."""
+    new = [red for red in reds if red.test_id not in state.claims]
+    if not new or state.open_cycle is not None or not project.settings.liveness:
+        return Doubts()
+    from verdigris.checks.doubles import find_mocked
+    from verdigris.checks.weak_reds import find_weak_reds
+
+    return Doubts(find_weak_reds(project, tree, new), find_mocked(project, tree, [r.native_id for r in new]))
 
 
 def _freeze_oracle(

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
-from verdigris.checks.coverage import added_lines, lines_run_apart, run_suite_traced
+from verdigris.checks.coverage import added_lines, lines_run_apart, new_lines, run_suite_traced
+from verdigris.checks.dropped import find_dropped
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_files,
@@ -16,12 +17,12 @@ from verdigris.checks.evidence import (
     suite_names,
     test_events,
 )
-from verdigris.checks.file_use import objections_of
+from verdigris.checks.file_use import data_outside, objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
 from verdigris.checks.other_inputs import behaviour_changes
-from verdigris.checks.refactor import find_dropped, find_unkept, survivors
+from verdigris.checks.refactor import MUTATION_SECONDS, find_unkept, survivors
 from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
@@ -208,10 +209,11 @@ def _question_code(
         return Verdict(Kind.REGRESSED, otherwise, noted, unproven=True)
     if refactor.uncovered:
         return verdict
+    ends = time.monotonic() + MUTATION_SECONDS
     unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes, progress=progress)
     noted, reasons = (*noted, *unnoticed.noted), unnoticed.found
     if not reasons and not refactor.optimizes:
-        dropped = find_dropped(candidate, seen.after, progress)
+        dropped = find_dropped(candidate, seen.before, seen.after, ends - time.monotonic(), progress)
         noted = (*noted, *dropped.noted)
         if candidate.project.actor.role == AGENT:
             reasons = dropped.found
@@ -231,7 +233,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
     announce(progress, "the suite")
     request = TestRequest(
         trace=traced,
-        callers=True,
+        watch=new_lines(project, refactor.tree, tree, edits),
         timeout=time_limit(project, state),
         sources=source_roots(project, tree),
     )
@@ -259,7 +261,9 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
         rewritten=rewritten_files(project, report),
-        undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
+        undermined=find_changes(
+            project, refactor.foundation, refactor.founded, report.below, data_outside(project, report)
+        ),
         noted=about_the_run(project, report),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import about_the_run
-from verdigris.checks.file_use import objections_of
+from verdigris.checks.file_use import data_outside, objections_of
 from verdigris.checks.foundation import judge_foundation
 from verdigris.checks.observation import TreeDifference, difference
 from verdigris.core.actions import Deny, Do
@@ -16,7 +16,7 @@ from verdigris.core.policy.actors import is_only_others
 from verdigris.core.policy.cycle import supersede_steps
 from verdigris.core.policy.next_move import apart, owners, report_wrong_test
 from verdigris.core.records import AGENT
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import shell_words, split_id
 from verdigris.core.turn_events import (
     accepted_events,
     is_struck_out,
@@ -112,6 +112,8 @@ def _settle(
         return complete(
             project, Settlement(known, None, _paths(edits), claimed=tuple(state.claims), known=True)
         )
+    if guesses := _guesses(project, state):
+        return complete(project, Settlement(guesses, None, _paths(edits), claimed=tuple(state.claims)))
     if below := judge_foundation(project, turn, tree):
         return complete(project, Settlement(below, None, _paths(edits), claimed=tuple(state.claims)))
     whole = tree if seen.view is None else seen.view.worktree
@@ -121,7 +123,7 @@ def _settle(
         tree = seen.workspace.snapshot()
     edits = difference(seen, turn.tree, tree)
     trial = try_candidate(seen, state, tree, edits, progress, owe=owe)
-    if below := judge_foundation(seen, turn, tree, trial.report.below):
+    if below := judge_foundation(seen, turn, tree, trial.report.below, data_outside(seen, trial.report)):
         return complete(project, _Judged(state, trial, below, edits).settlement())
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}
@@ -151,6 +153,21 @@ def _settle(
     )
     judged = _Judged(state, trial, verdict, edits)
     return _accept(project, judged) if verdict.accepted else _refuse(project, judged, progress)
+
+
+GUESSES = 2
+"""So often held-out tests say to an agent that they fail: each answer tells something about them."""
+
+
+def _guesses(project: Project, state: WorktreeState) -> Verdict | None:
+    """The verdict where an agent would try once more what a held-out test expects."""
+    spent = [i for i in state.claims if state.overfits.get(i, 0) >= GUESSES]
+    if not spent or project.actor.role != AGENT:
+        return None
+    words = shell_words("tdd", "revise", spent[0])
+    why = f"{spent[0]} passed {GUESSES} times where held-out tests fail; for an agent they run no more"
+    ways = f"ask the person to run `tdd settle` in a shell of their own, or `{words} --why WHY`"
+    return Verdict(Kind.BROKEN, (f"{why}: {ways}",))
 
 
 def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: TreeDifference) -> Settlement:

@@ -267,10 +267,11 @@ def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> 
         events.append(FilesUnloaded(files=unloaded))
     project.record(*events, *standing_events(project, state, report, tree, whole=seen.whole))
     if valid:
-        from verdigris.checks.file_use import out_of_sight
+        from verdigris.checks.file_use import data_outside, out_of_sight
         from verdigris.checks.foundation import prepare
 
-        prepare(project, (*report.below, *out_of_sight(project, report, tree)))
+        loaded = (*report.below, *out_of_sight(project, report, tree))
+        prepare(project, loaded, data_outside(project, report))
     return runs
 
 

@@ -146,3 +146,85 @@ def test_nor_does_a_refactor(world: World) -> None:
     done = refactor.end(world.project)
     assert isinstance(done, Settlement)
     assert done.verdict.kind is Kind.HOLLOW, done.verdict
+
+
+def test_a_slow_test_is_asked_too(world: World) -> None:
+    slow = 'test("it", async () => { await new Promise((end) => setTimeout(end, 1500)); '
+    world.write("src/f.js", 'exports.f = () => "IV";\n')
+    world.write("src/g.js", STUB.replace("exports.f", "exports.g"))
+    world.write("test/f.test.js", HEAD + slow + 'assert.equal(f(4), "IV"); });\n')
+    world.repo.commit("slow")
+    world.write("test/g.test.js", OTHER)
+    world.claimed("test/g.test.js::it", "src/")
+    world.write("src/g.js", 'exports.g = require("./f.js").f;\n')
+    world.write("src/f.js", lying("true"))
+    verdict = world.settle().verdict
+    assert verdict.kind is Kind.HOLLOW
+    assert any("test/f.test.js" in reason for reason in verdict.reasons)
+
+
+def test_what_a_variable_of_the_caller_answers_is_hollow_by_its_name(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ANSWER", "IV")
+    verdict = settle(world, 'exports.f = () => process.env.LC_ANSWER ?? "";\n')
+    assert verdict.kind is Kind.HOLLOW
+    [reason] = verdict.reasons
+    assert reason.startswith(f"{ID} passes only with this locale")
+    assert "room: {same: [locale]}" in reason
+
+
+LIE = "const lie = [3, 1, 2]; lie.toString = () => '1,2,3'; lie.includes = (x) => x < 4;\n"
+
+
+@pytest.mark.parametrize(
+    ("asserted", "source"),
+    [
+        ("assert.equal(String(f()), '1,2,3')", f"{LIE}exports.f = () => lie;\n"),
+        ("assert.equal(`${f()}`, '1,2,3')", f"{LIE}exports.f = () => lie;\n"),
+        ("assert.equal('1,2,3', f() + '')", f"{LIE}exports.f = () => lie;\n"),
+        ("assert.equal(f()[0].includes(1), true)", f"{LIE}lie.length = 1; exports.f = () => [lie];\n"),
+        (
+            "assert.deepEqual([...f()], [1])",
+            "exports.f = () => new (class extends Set { *[Symbol.iterator]() { yield 1; } })([2]);\n",
+        ),
+        ("assert.equal(f(12), 144)", "exports.f = (n) => ({ valueOf: () => n * n });\n"),
+        ("assert.equal(f(), 'ab')", "exports.f = () => new Proxy([], { get: () => () => 'ab' });\n"),
+    ],
+    ids=["a conversion", "a template", "a sum of texts", "a method", "a set", "a value", "a proxy"],
+)
+def test_a_built_in_value_counts_by_its_data(world: World, asserted: str, source: str) -> None:
+    [alive] = try_assertions(world, f'{HEAD}test("it", () => {{ {asserted}; }});\n', source)
+    assert alive.hollow
+    assert "contentOf" not in "".join(alive.hollow)
+
+
+@pytest.mark.parametrize(
+    ("asserted", "source"),
+    [
+        ("assert.equal(String(f()), '3 EUR')", "exports.f = () => ({ toString: () => '3 EUR' });\n"),
+        (
+            "assert.equal(f().size, 1)",
+            "exports.f = () => new (class Bag extends Set { add(x) { return super.add(`${x}`); } })([1]);\n",
+        ),
+        ("assert.equal(f(), f())", "const one = { valueOf: () => 1 }; exports.f = () => one;\n"),
+        (
+            "assert.equal(f().norm(), 5)",
+            "class V extends Array { norm() { return this[0] + 2; } }\nexports.f = () => V.of(3, 4);\n",
+        ),
+        (
+            "class Money { constructor(n) { this.n = n; } }\nassert.equal(f(Money), 3)",
+            "exports.f = (M) => { M.prototype.valueOf = () => 3; return new M(3); };\n",
+        ),
+    ],
+    ids=[
+        "a text of a class",
+        "a method of its own",
+        "the same object",
+        "a subclass",
+        "a class that is named",
+    ],
+)
+def test_what_a_class_is_for_is_left_alone(world: World, asserted: str, source: str) -> None:
+    [alive] = try_assertions(world, f'{HEAD}test("it", () => {{ {asserted}; }});\n', source)
+    assert alive.hollow + alive.doubts == ()

@@ -120,7 +120,8 @@ def test_what_source_raises_in_a_fixture_is_behaviour_and_what_the_fixture_does_
     lacking = raised("AttributeError", fixture)
     assert in_setup(lacking) == "fixture"
     assert in_setup(replace(lacking, subject=SOURCE.path)) == VALID
-    assert in_setup(replace(lacking, kind="KeyError", bases=(), subject=SOURCE.path)) == "fixture"
+    assert in_setup(replace(lacking, kind="KeyError", bases=(), subject=SOURCE.path)) == VALID
+    assert in_setup(replace(lacking, kind="ValueError", bases=(), subject=SOURCE.path)) == "fixture"
 
 
 def test_collection_error() -> None:

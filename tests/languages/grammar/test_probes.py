@@ -43,7 +43,6 @@ def all_tried(path: str, body: str) -> set[str]:
         ("a.test.ts", "expect(f('a')).toEqual({ b: 'cd' });", {"expect(f('a')).toEqual({ b: 'dc' });"}),
         ("a.test.ts", "await expect(f()).resolves.toBe(true);", {"await expect(f()).resolves.toBe(false);"}),
         ("a.test.ts", "expect(f()).not.toContain('a');", {"expect(f()).toContain('a');"}),
-        ("a.test.ts", "expect(f()).toContain('a');", {"expect(f()).not.toContain('a');"}),
         ("a.test.ts", "expect(f()).not.to.equal(3);", {"expect(f()).to.equal(3);"}),
         ("a.test.ts", "expect(f()).to.equal(3);", {"expect(f()).to.equal(4);"}),
         ("a.test.ts", "expect(f()).toBeTruthy();", {"expect(f()).not.toBeTruthy();"}),
@@ -102,7 +101,22 @@ def all_tried(path: str, body: str) -> set[str]:
             "assert_eq!(f(), Vec::<u8>::with_capacity(4));",
             {"assert_ne!(f(), Vec::<u8>::with_capacity(4));"},
         ),
-        ("tests/a.rs", 'assert!(f(1) > 2, "{}", 3);', {'assert!(!(f(1) > 2), "{}", 3);'}),
+        ("tests/a.rs", 'assert!(f(1) > 2, "{}", 3);', {'assert!(f(1) > 2147483647, "{}", 3);'}),
+        ("tests/a.rs", "assert!(f() == 5);", {"assert!(f() == 6);", "assert!(f() == 4);"}),
+        ("tests/a.rs", "assert!(f() <= 0.5);", {"assert!(f() <= -1e30);"}),
+        ("tests/a.rs", "assert!(f() && g() < 2);", {"assert!(!(f() && g() < 2));"}),
+        ("a.test.ts", "expect(f()).toBeGreaterThan(3);", {"expect(f()).toBeGreaterThan(Infinity);"}),
+        ("a.test.ts", "assert.ok(f() < 3);", {"assert.ok(f() < -Infinity);"}),
+        ("a.test.ts", "assert.ok(3 <= f());", {"assert.ok(Infinity <= f());"}),
+        ("a.test.ts", "assert(f() === 3);", {"assert(f() === 4);", "assert(f() === 2);"}),
+        ("a.test.ts", "expect(f()).toThrow(RangeError);", {"expect(f()).toThrow(URIError);"}),
+        ("a.test.ts", "expect(f()).toBeInstanceOf(Cart);", {"expect(f()).toBeInstanceOf(WeakSet);"}),
+        ("a.test.ts", "assert.throws(f, { code: 'E19' });", {"assert.throws(f, { code: 'E91' });"}),
+        ("a.test.ts", "expect(f).toHaveBeenCalledWith('ab');", {"expect(f).toHaveBeenCalledWith('ba');"}),
+        ("a_test.go", "if F() < 3 { t.Error() }", {"if F() < (1 << 62) { t.Error() }"}),
+        ("a_test.go", "if 3 < len(F()) { t.Error() }", {"if (-1 << 62) < len(F()) { t.Error() }"}),
+        ("a_test.go", "assert.Len(t, F(), 3)", {"assert.Len(t, F(), 4)", "assert.Len(t, F(), 2)"}),
+        ("a_test.go", "assert.ElementsMatch(t, F(), []int{1})", {"assert.ElementsMatch(t, F(), []int{2})"}),
         ("tests/a.rs", "assert_ne!(f(), 3);", {"assert_eq!(f(), 3);"}),
         (
             "tests/a.rs",
@@ -253,3 +267,35 @@ def test_only_where_values_are_compared_an_opposite_is_less_than_another_value()
     [throws] = found("a.test.ts", NODE.format("assert.throws(() => f());"), "a")
     [equal] = found("tests/a.rs", RUST.format("assert_eq!(f(), g());"), "a")
     assert [throws.changes[0].plausible, equal.changes[0].plausible] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "word", "after"),
+    [
+        ("a.test.ts", "expect(f()).toContain('", "ab", "');"),
+        ("a.test.ts", "expect(f()).toMatch(/", "ab", "/i);"),
+        ("a.test.ts", "expect(f).toThrow('", "ab", "');"),
+        ("a.test.ts", "assert.match(f(), /", "^ab?", "/);"),
+        ("a.test.ts", "assert.ok(f().startsWith('", "ab", "'));"),
+        ("a_test.go", 'if !strings.Contains(F(), "', "ab", '") { t.Error() }'),
+        ("a_test.go", 'require.ErrorContains(t, F(), "', "ab", '")'),
+        ("tests/a.rs", 'assert!(f().contains("', "ab", '"), "said");'),
+        ("tests/a.rs", 'assert!(f().x().starts_with("', "ab", '"));'),
+    ],
+)
+def test_what_is_looked_for_becomes_another_word(path: str, before: str, word: str, after: str) -> None:
+    texts = all_tried(path, f"{before}{word}{after}")
+    words = {text.removeprefix(before).removesuffix(after) for text in texts}
+    assert words
+    assert all(len(one) == 9 and one.isalpha() for one in words), words
+
+
+def test_an_answer_that_is_compared_with_true_depends_on_what_was_asked() -> None:
+    texts = all_tried("a.test.ts", "expect(f().includes('ab')).toBe(true);")
+    assert "expect(f().includes('ab')).toBe(false);" in texts
+    assert any("toBe(true)" in text for text in texts)
+
+
+def test_what_must_not_be_held_is_only_negated() -> None:
+    assert all_tried("a.test.ts", "expect(f()).not.toContain('ab');") == {"expect(f()).toContain('ab');"}
+    assert all_tried("tests/a.rs", 'assert!(!f().contains("ab"));') == {'assert!(!(!f().contains("ab")));'}

@@ -181,6 +181,7 @@ def test_a_folder_in_the_files_place(tmp_path: Path) -> None:
         ),
         ("stacks:\n - suite: [a, -m]\n", ["tdd.yaml:2:", "stacks[0].suite[1]", "-m MARK"]),
         ("room:\n  network: lan\n", ["tdd.yaml:2:", "room.network", "none, loopback, host", "'lan'"]),
+        ("room:\n  same: [zone, moon]\n", ["tdd.yaml:2:", "room.same", "hash-seed, zone", "'moon'"]),
         ("sandbox:\n  write: [a/b]\n", ["tdd.yaml:2:", "sandbox.write[0]", "'a/b'", "begin it with / or ~/"]),
         ("sandbox: {write: [~/a/../..]}\n", ["tdd.yaml:1:", "sandbox.write[0]", "outright"]),
         ("sandbox: {write: [/]}\n", ["tdd.yaml:1:", "sandbox.write[0]", "outright"]),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.checks.liveness.judgement import Liveness, describe_unseen
+from verdigris.checks.liveness.judgement import OTHER_CONTENT, Liveness, describe_unseen
 from verdigris.core.report import RunEnd, Status, TestReport, TestResult
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from verdigris.languages.probes import Probe, Try
 
@@ -68,6 +68,26 @@ def judge_set(
     if len(changed) < drawn:
         noted.append(f"{len(changed)} of {drawn} changed texts were tried: `liveness.seconds` was used up")
     return Liveness(tuple(found.hollow), tuple(noted), () if found.hollow else tuple(doubts))
+
+
+def find_other_content(
+    contents: Sequence[Try], passing: Collection[str], compared: TestReport
+) -> tuple[str, ...]:
+    """The equalities that fail where content is compared, in tests that pass otherwise."""
+    places = {
+        (failure.place.path, failure.place.line)
+        for result in compared.results
+        if result.native_id in passing
+        and result.status is Status.FAIL
+        and (failure := result.failure) is not None
+        and failure.assertion
+        and failure.place is not None
+    }
+    return tuple(
+        f"{probe.at}: {OTHER_CONTENT}"
+        for probe in (one.probe for one in contents)
+        if any((probe.path, line) in places for line in range(probe.line, probe.last + 1))
+    )
 
 
 def hollow_others(asked: TriedTests, member: Member) -> frozenset[str]:

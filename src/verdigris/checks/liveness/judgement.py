@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from verdigris.languages.probes import RunSet, Try
 
 SPENT = "no time was left"
+OTHER_CONTENT = "the answer says that it is equal, and its content is another"
+OWN_EQUALITY = "only a method of a class that the test names says so: look at its data as well"
 _UNTRIED = "it was not tried"
 _AWAY = frozenset({_UNTRIED, SPENT, "the run ended early"})
 """Why a test got away from being tried, in the words of the reporter."""
@@ -130,7 +132,7 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
     known = {outcome.index: outcome for outcome in outcomes}
     right = known.get(made.truth, VariantOutcome(made.truth, why=_UNTRIED))
     book = _SeenProbes()
-    for index, member in made.changed:
+    for index, member in enumerate(made.members):
         outcome = known.get(index, VariantOutcome(index, why=_UNTRIED))
         for one in member.tries:
             for function in sorted(one.probe.names | one.probe.maybe):
@@ -168,19 +170,21 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
     )
 
 
-def find_other_content(made: RunSet, outcomes: Iterable[VariantOutcome]) -> tuple[str, ...]:
-    """The equalities that hold, and not where plain data are compared by content."""
+def find_other_content(made: RunSet, outcomes: Iterable[VariantOutcome]) -> tuple[tuple[str, bool], ...]:
+    """The equalities that hold, and not where plain data are compared by content.
+
+    With each: whether only the strict comparison refuses it, which trusts no class that a test names.
+    """
     known = {outcome.index: outcome for outcome in outcomes}
     right = known.get(made.truth, VariantOutcome(made.truth))
-    told: dict[str, None] = {}
-    index = made.truth if made.contents is None else made.contents
-    for one in made.members[index].tries:
+    refused: dict[str, bool] = {}
+    for one, index in ((one, index) for index, member in enumerate(made.members) for one in member.tries):
         for function in sorted(one.probe.names | one.probe.maybe):
             passed = {case.name for case in _cases(function, right) if case.status == "passed"}
             cases = _cases(function, known.get(index, VariantOutcome(index)), _cases(function, right))
             if any(case.name in passed and _fails_at(one, case) for case in cases):
-                told[f"{one.probe.at}: the answer says that it is equal, and its content is another"] = None
-    return tuple(told)
+                refused[one.probe.at] = one.change.may_pass and refused.get(one.probe.at, True)
+    return tuple(refused.items())
 
 
 def find_unnoticed(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from verdigris.checks.liveness.judgement import (
+    OTHER_CONTENT,
+    OWN_EQUALITY,
     SPENT,
     Liveness,
     LivenessFindings,
@@ -16,23 +19,31 @@ from verdigris.checks.liveness.judgement import (
     judge_runs,
     reached_assertions,
 )
-from verdigris.core.report import Status, TestReport, suite_of
+from verdigris.checks.surroundings import (
+    OtherSurroundings,
+    describe_dependences,
+    find_dependences,
+    find_failures,
+)
+from verdigris.core.errors import HarnessError, ToolMissing
+from verdigris.core.report import Status, TestReport, VariantOutcome, suite_of
 from verdigris.core.test_ids import function_of, split_id
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.test_run import run_request
-from verdigris.languages.probes import plan_runs
+from verdigris.languages.probes import RunSet, plan_content_run, plan_runs
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from random import Random
 
     from verdigris.core.settings import Stack
+    from verdigris.core.surroundings import Part
     from verdigris.execution.room import Layer
-    from verdigris.languages.probes import Probe, RunSet, Variant
+    from verdigris.languages.probes import Probe, Variant
     from verdigris.storage.project import Project
 
 _START = 0.25
@@ -42,8 +53,11 @@ _BRANCH = 0.05
 _FEW, _CHANGES = 6, 2
 """Variants up to which an assertion is changed once more, and how many changes of it are tried."""
 _MOST = 1_000
+_NEAR = 0.2
+"""Seconds that unclaimed tests may take in each run, if the claimed ones take less; the others run once."""
 _PATIENCE = 10.0
 """Seconds that one run may take in any case."""
+_ENDS: Mapping[Status, Literal["passed", "skipped"]] = {Status.PASS: "passed", Status.SKIP: "skipped"}
 _SLOWER = 2
 """So many times slower than at its red a test may be, to be called as slow."""
 
@@ -65,6 +79,8 @@ class LivenessRequest:
     """Where they failed then, as `path:line`."""
     withheld: tuple[str, ...] = ()
     """Files that code of the project is not to read."""
+    changed: tuple[str, ...] = ()
+    """Paths of the source that the turn changed."""
 
 
 @dataclass(slots=True)
@@ -95,6 +111,11 @@ class LiveRuns:
         self.stack = stack
         self.asked = asked
         self.room = room
+        self.usual = room
+        self.others = None
+        if room is not None and not asked.withheld:
+            self.others = OtherSurroundings(project, room, asked.changed, traced=True)
+            self.room = self.others.layer(self.others.parts)
         self.start = start
         tree = "" if room is None else room.wanted
         self.random = random or lot_of(project, tree, *asked.claimed)
@@ -105,19 +126,92 @@ class LiveRuns:
     def try_all(self) -> Liveness:
         """The claimed tests and the others in one set; what is then unclear, in others of its own."""
         claimed = _functions(self.asked.claimed)
-        others = tuple(name for name in _functions(self.asked.others) if name not in claimed)
-        runs = self._plan_all(claimed, others)
+        others, rest = self._split_by_cost(claimed)
+        runs = self._plan_all((*claimed, *others))
         for name in claimed:
             if name not in runs.totals:
                 why = self.language.liveness.why_unread(self.texts, name)
                 self._found.noted.append(f"{name}: {why}")
         if len(runs.members) > 1:
             asked = (*self.asked.claimed, *self._passing(others))
-            report = self._call(runs, (*claimed, *others))
-            self._judge(judge_runs(runs, report.variants, asked), runs, claimed, others)
+            report = self._call_elsewhere(runs, (*claimed, *others))
+            judged = judge_runs(runs, report.variants, asked)
+            unlike = [i for i in judged.unlike if judged.away.get(function_of(i)) != SPENT]
+            if unlike and self.others is not None:
+                self._name_dependences(self.others, unlike, claimed)
+                self.room, self.others = self.usual, None
+                report = self._call(runs, (*claimed, *others)) if not self._found.hollow else report
+                judged = judge_runs(runs, report.variants, asked)
             if not self._found.hollow:
-                self._found.hollow += find_other_content(runs, report.variants)
+                self._judge(judged, runs, claimed, others)
+            if not self._found.hollow:
+                self._compare_content(claimed)
+        if rest and not self._found.hollow:
+            self._ask_once(rest)
         return self._found.as_liveness()
+
+    def _split_by_cost(self, claimed: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Unclaimed tests that are asked as often as the claimed ones, and those that are asked once."""
+        left = max(_NEAR, self._estimate(claimed))
+        near: list[str] = []
+        rest: list[str] = []
+        for name in (name for name in _functions(self.asked.others) if name not in claimed):
+            cost = self._estimate([name])
+            (near if cost <= left else rest).append(name)
+            left -= cost if cost <= left else 0
+        return tuple(near), tuple(rest)
+
+    def _ask_once(self, names: tuple[str, ...]) -> None:
+        """One change of each test in one run. How they end without a change is known from the suite."""
+        planned = self._plan(self._probes(names), 1, 1)
+        changed = [member for member in planned.members if member.tries]
+        if not changed or self.asked.suite is None:
+            return
+        runs = RunSet((*changed, planned.members[planned.truth]), len(changed), planned.totals)
+        report = self._call(replace(runs, members=tuple(changed)), names)
+        judged = judge_runs(runs, (*report.variants, _as_variant(self.asked.suite, runs.truth)), ())
+        self._judge_others(judged.hollow, runs)
+        late = [name for name in names if name in judged.away]
+        if late:
+            self._found.noted.append(f"{late[0]}{_and_more(late)}: not asked: {judged.away[late[0]]}")
+
+    def _call_elsewhere(self, runs: RunSet, names: Sequence[str]) -> TestReport:
+        """Makes the runs in other surroundings, if the tools are found there."""
+        try:
+            return self._call(runs, names)
+        except (HarnessError, ToolMissing) as error:
+            if self.others is None:
+                raise
+            self._found.noted.append(f"its surroundings were not varied: {error.message}")
+            self.room, self.others = self.usual, None
+            return self._call(runs, names)
+
+    def _draw_again(self) -> Layer | None:
+        """Other surroundings once more: what has its order by chance seldom has it under two hash seeds."""
+        if self.others is None or self.usual is None:
+            return self.room
+        self.others = OtherSurroundings(
+            self.project, self.usual, self.asked.changed, traced=True, draw="again"
+        )
+        return self.others.layer(self.others.parts)
+
+    def _name_dependences(
+        self, others: OtherSurroundings, unlike: Sequence[str], claimed: tuple[str, ...]
+    ) -> None:
+        """What depended on it before the turn, too, is only noted."""
+
+        def run(parts: Collection[Part], on: Layer | None = None) -> TestReport:
+            request = TestRequest(tuple(unlike), sources=())
+            return run_request(self.project, self.stack, request, layer=others.layer(parts, on))
+
+        found = find_dependences(unlike, others.parts, run)
+        old = list[str]()
+        if any(function_of(test) not in claimed for test in found):
+            with self.start() as layer:
+                old += find_failures(run(others.parts, layer), unlike) if layer is not None else ()
+        named = describe_dependences(found, [test for test in old if function_of(test) not in claimed])
+        self._found.hollow += named.hollow
+        self._found.noted += named.noted
 
     def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
         """What must pass again: all of a test, or the rows that pass in the suite, if others do not."""
@@ -148,6 +242,21 @@ class LiveRuns:
         if unlike and not self._found.hollow:
             self._widen(unlike)
 
+    def _compare_content(self, claimed: tuple[str, ...]) -> None:
+        """What only says that it equals plain data is hollow; only noted where the test names its class."""
+        contents = partial(self.language.liveness.contents, self.texts, claimed)
+        if probes := contents():
+            runs = plan_content_run(self.texts, self.random, probes, contents(strict=True))
+            report = self._call(runs, claimed, layer=self._draw_again())
+            unlike = judge_runs(runs, report.variants, self.asked.claimed).unlike
+            if unlike and self.others is not None:
+                self._name_dependences(self.others, unlike, claimed)
+                self.others = None
+                report = self._call(runs, claimed, layer=self.usual)
+            other = find_other_content(runs, report.variants)
+            self._found.hollow += (f"{at}: {OTHER_CONTENT}" for at, is_strict in other if not is_strict)
+            self._found.noted += (f"{at}: {OWN_EQUALITY}" for at, is_strict in other if is_strict)
+
     def _find_noticed(
         self, judged: LivenessFindings, functions: tuple[str, ...]
     ) -> frozenset[tuple[str, int, str]]:
@@ -167,7 +276,8 @@ class LiveRuns:
         if not hollow:
             return
         with self.start() as layer:
-            report = self._call(runs, tuple(hollow), layer=layer) if layer is not None else None
+            laid = layer and self.room and replace(layer, around=self.room.around)
+            report = self._call(runs, tuple(hollow), layer=laid) if laid is not None else None
         before = judge_runs(runs, report.variants, ()) if report is not None else LivenessFindings()
         for name, texts in hollow.items():
             (self._found.noted if name in before.hollow else self._found.hollow).extend(texts)
@@ -232,20 +342,15 @@ class LiveRuns:
         why = "passes in the suite, but not in another run of the same kind: it may depend on how it is run"
         self._found.doubts += (f"{name} {why}" for name in left)
 
-    def _plan_all(self, claimed: tuple[str, ...], others: tuple[str, ...]) -> RunSet:
-        """Plans as many runs as fit into the time, more than one an assertion only while that is cheap.
-
-        In one of them the claimed tests compare plain data by content, not by what these say themselves.
-        """
-        functions = (*claimed, *others)
+    def _plan_all(self, functions: tuple[str, ...]) -> RunSet:
+        """Plans as many runs as fit into the time, more than one an assertion only while that is cheap."""
         one = self._estimate(functions) + _BRANCH
         most = max(1, int(0.8 * self.seconds / one) - 1)
         few = max(1, min(_FEW, int((one + _START) / one)))
-        contents = self.language.liveness.contents(self.texts, claimed)
-        return self._plan(self._probes(functions), most, min(few, most), contents)
+        return self._plan(self._probes(functions), most, min(few, most))
 
-    def _plan(self, probes: Sequence[Probe], most: int, least: int, contents: Sequence[Probe] = ()) -> RunSet:
-        return plan_runs(probes, self.texts, self.random, most, least, contents)
+    def _plan(self, probes: Sequence[Probe], most: int, least: int) -> RunSet:
+        return plan_runs(probes, self.texts, self.random, most, least)
 
     def _probes(self, functions: Sequence[str]) -> tuple[Probe, ...]:
         return self.language.liveness.probes(self.texts, functions, self.random, _CHANGES)
@@ -291,6 +396,14 @@ def _decoded(variant: Variant) -> dict[str, str]:
 
 def _functions(natives: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(function_of, natives)))
+
+
+def _as_variant(suite: TestReport, index: int) -> VariantOutcome:
+    return VariantOutcome(index, {r.native_id: _ENDS.get(r.status, "failed") for r in suite.results})
+
+
+def _and_more(names: Sequence[str]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
 
 
 def _durations(report: TestReport | None) -> dict[str, float]:

@@ -46,6 +46,8 @@ class EditClaim(Event):
     """The context that claimed; empty for a person."""
     reads: tuple[str, ...] = ()
     """Files that the tests read, which are frozen with them."""
+    weak: tuple[Debt, ...] = ()
+    """Bodies that know nothing and with which the red passes."""
 
 
 @value

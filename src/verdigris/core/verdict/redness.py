@@ -144,8 +144,8 @@ _REPORT = frozenset(
         "Contradiction",
     )
 )
-_LACKING = frozenset({"AttributeError", "TypeError", "panic", "Err"})
-"""Only with a subject: in Rust, the source whose result the test could not unwrap."""
+_LACKING = frozenset({"AttributeError", "TypeError", "KeyError", "IndexError", "panic", "Err"})
+"""Only with a subject: the source whose data lack a key or, in Rust, whose result could not be unwrapped."""
 _BY_PHASE = {RunPhase.COLLECT: "collection", RunPhase.SETUP: "fixture", RunPhase.TEARDOWN: "teardown"}
 _NOT_PARSED = (
     r"(?:\S+:\d+: )?(?:expected |unexpected closing|mismatched closing|this file contains an un|unknown start"

@@ -44,6 +44,15 @@ def interpreter_files(places: InterpreterPlaces, env: Mapping[str, str]) -> froz
     return found
 
 
+def code_folders(places: InterpreterPlaces) -> Iterator[str]:
+    """The folders from which an interpreter loads code, as far as they exist."""
+    look = _Look()
+    yield from (places.prefix, os.path.dirname(os.path.dirname(places.library)))
+    for folder in places.packages:
+        found = (folder, *_pth_folders(look, folder, look.names(folder)))
+        yield from (one for one in found if os.path.isabs(one) and os.path.exists(one))
+
+
 class _Look:
     """Reads files and folders, and records their stamps before it does."""
 

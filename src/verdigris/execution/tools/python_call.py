@@ -15,14 +15,16 @@ from verdigris.execution.children import Started
 from verdigris.execution.process import Command, run
 from verdigris.execution.resident import headstart
 from verdigris.execution.room import Room
-from verdigris.execution.rooms import attempt_confined, bare_room, room, terms_of, traces_of
+from verdigris.execution.rooms import RoomEquipment, attempt_confined, bare_room, room, terms_of, traces_of
 from verdigris.execution.test_selection import TestCall, answer_of
-from verdigris.execution.tools.interpreter import find_interpreter
+from verdigris.execution.tools.foundation_files import code_folders
+from verdigris.execution.tools.interpreter import InterpreterPlaces, find_interpreter
 from verdigris.runners.protocol import Progress, RunnerCall
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
 from verdigris.runners.python.report import read_line
 from verdigris.runners.registry import fill_command
 from verdigris.sandbox.child import refusal
+from verdigris.sandbox.confinement import Confinement
 from verdigris.sandbox.folders import Folders
 from verdigris.storage.project import Project
 
@@ -41,6 +43,12 @@ class _PythonCall:
     packages: tuple[str, ...] = ()
     """The folders of installed modules."""
     feedback: bool = False
+    places: InterpreterPlaces | None = None
+
+    def equip(self, confinement: Confinement, folders: Folders) -> Confinement:
+        """Shows the folders of modules, where they lie in hidden places."""
+        needed = code_folders(self.places) if self.places and confinement.hidden else ()
+        return RoomEquipment(needed=tuple(needed)).add_to(confinement, folders)
 
     @property
     def project(self) -> Project:
@@ -50,16 +58,16 @@ class _PythonCall:
     def cwd(self) -> str:
         return os.path.normpath(self.project.root / self.call.stack.root)
 
-    def runner_call(self, folders: Folders, *, disposable: bool) -> RunnerCall:
-        """The call for the room's folders. `disposable`: whether the tree is thrown away with the room."""
-        request = self.call.place_request(folders.cache)
+    def runner_call(self, made: Room) -> RunnerCall:
+        request = self.call.place_request(made.folders.cache)
         named = self.project.settings.room_plugins if self.runner.tool is PYTEST else ()
         plugins = (word for name in named or () for word in ("-p", name))
         request = replace(
             request,
             nonce=os.urandom(16).hex(),
             extra=(*plugins, *request.extra),
-            private=(folders.home, folders.tmp, folders.cache) if disposable else None,
+            # Without a sandbox the tree is kept.
+            private=made.private if made.confine is not None else None,
             learn=request.sources is not None,
             # A set of runs has limits of its own.
             limit=None if request.runs else self.project.settings.test_timeout,
@@ -77,9 +85,9 @@ def call_interpreter(call: TestCall) -> TestReport:
     runner = PythonRunner(PYTHON_TOOLS[stack.runner], str(interpreter.path))
     words = (str(BOOTSTRAP), *runner.tool.argv)
     if request.command:
-        job = _PythonCall(call, runner, fill_command(request.command, words))
+        job = _PythonCall(call, runner, fill_command(request.command, words), places=interpreter.places)
         return _run_bare(job) if call.bare else _run_in_room(job)
-    job = _PythonCall(call, runner, (runner.interpreter, *words))
+    job = _PythonCall(call, runner, (runner.interpreter, *words), places=interpreter.places)
     if call.bare:
         return _run_bare(job)
     if call.feedback and interpreter.places and not request.runs:
@@ -123,7 +131,7 @@ def _run_warm(job: _PythonCall) -> TestReport | None:
 
 def _run_in_room(job: _PythonCall) -> TestReport:
     def attempt() -> TestReport | str:
-        with room(job.project, job.argv, layer=job.call.layer) as made:
+        with room(job.project, job.argv, layer=job.call.layer, equip=job.equip) as made:
             return _carry_out(job, made)
 
     return attempt_confined(job.project, attempt)
@@ -139,7 +147,7 @@ def _run_bare(job: _PythonCall) -> TestReport:
 
 def _carry_out(job: _PythonCall, made: Room, started: Started | None = None) -> TestReport | str:
     """Makes the run. Returns the report, or why no code of the project was run."""
-    call = job.runner_call(made.folders, disposable=made.confine is not None)
+    call = job.runner_call(made)
     if call.channel is None:
         raise HarnessError(f"{job.runner.tool.name} was given no channel to report on")
     nonce = call.channel.nonce

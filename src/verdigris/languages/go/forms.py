@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.concern_rules import read_rules
 from verdigris.languages.grammar.changes import negate, swap_word
-from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
+from verdigris.languages.grammar.conditions import NUMBERS
+from verdigris.languages.grammar.expectations import Asserted, Expectations, last_of_each, table_of
 from verdigris.languages.grammar.mutation import MutationForms
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
@@ -48,6 +49,9 @@ class GoExpectations(Expectations):
         if testify is (call is node) and text_of_node(part(function, "field")).removesuffix("f") in _SAME:
             yield from ([one] for one in (given[1:3] if testify else reversed(given)))
 
+    def asserted(self, node: Node) -> Iterator[Asserted]:
+        yield from [*_operands(node)] or super().asserted(node)
+
     def column(self, scope: Node, named: Node) -> list[Node] | None:
         clause = first(parts(scope), "range_clause") if scope.type == "for_statement" else None
         field, variable = text_of_node(part(named, "field")), text_of_node(part(named, "operand"))
@@ -83,6 +87,39 @@ class GoExpectations(Expectations):
         if text_of_node(part(function, "operand")) not in _TESTIFY:
             return None
         return swap_word(self.opposite_words, part(function, "field"))
+
+
+_ENDLESS = {"<": "(1 << 62)", "<=": "(1 << 62)", ">": "(-1 << 62)", ">=": "(-1 << 62)"}
+"""By the sign of the condition under which a test fails: a number with which nearly all values meet it."""
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_LOOKED_FOR = {"Contains": 2, "ErrorContains": 2, "Regexp": 1}
+"""Of testify: the position of what a value has to hold."""
+_LISTED = {"ElementsMatch": 2, "Len": 2, "EqualError": 2, "JSONEq": 1}
+_ASKING = frozenset({"Contains", "HasPrefix", "HasSuffix"})
+
+
+def _operands(node: Node) -> Iterator[Asserted]:
+    """What a condition or a call of testify looks for in a value, or with which number it compares."""
+    sign = text_of_node(part(node, "operator"))
+    if node.type == "binary_expression" and sign in _ENDLESS:
+        for name, direction in (("right", sign), ("left", _MIRRORED[sign])):
+            if (number := part(node, name)) is not None and number.type in NUMBERS:
+                yield Asserted("beyond", node, ([number],), others=(_ENDLESS[direction],))
+        return
+    call = part(node, "operand") if sign == "!" else node
+    function, given = part(call, "function"), parts(part(call, "arguments"))
+    word = text_of_node(part(function, "field")).removesuffix("f")
+    if text_of_node(part(function, "operand")) in _TESTIFY:
+        for kind, places in (("pattern", _LOOKED_FOR), ("equal", _LISTED)):
+            expected = given[places[word] :][:1] if word in places else []
+            is_written = kind == "equal" or all(map(_is_text, expected))
+            yield from (Asserted(kind, node, ([one],)) for one in expected if is_written)
+    elif sign == "!" and word in _ASKING and given and _is_text(given[-1]):
+        yield Asserted("pattern", node, ([given[-1]],))
+
+
+def _is_text(node: Node) -> bool:
+    return node.type.endswith("_string_literal") and text_of_node(node)[1:-1] != ""
 
 
 def _go_cell(row: Node, field: str, table: Node) -> Node | None:
@@ -125,4 +162,4 @@ ANSWERS = AnswerForms(
 
 EXPECTATIONS = GoExpectations
 RULES = read_rules(Path(__file__).with_name("concerns.txt"))
-MUTATION = MutationForms('if true { panic("not run by any test") };')
+MUTATION = MutationForms('if true { panic("not run by any test") };', keeping="\nvar _ = %s\n")

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _BUILT = re.compile(r"(?:\w+::)*[A-Z]\w*\Z|String::from\Z")
 """Matches calls that only hold their arguments: constructors, recognised by their names."""
 _CONVERTED = frozenset({"to_string", "to_owned", "into", "to_vec"})
+_QUOTED = re.compile(r"""(r?#*["'`])(.*)(["'`]#*)""", re.DOTALL)
+_LONG = re.compile(r"[^.^$*+?{}\[\]\\|()]{6,}")
+"""A text, and no pattern, that stands nowhere by chance if it is misspelt."""
 _COMPUTING = frozenset({"*", "/", "%", "^", "|", "<<", ">>", "as"})
 """Operators that may give the same value for another operand."""
 
@@ -188,10 +191,17 @@ def _beyond(draw: Draw, one: Asserted) -> list[ProbeChange]:  # noqa: ARG001 - a
 
 
 def _pattern(draw: Draw, one: Asserted) -> list[ProbeChange]:
-    """A misspelling; a short one may stand in the message by chance."""
+    """Another word, and misspellings of a long one: a short one may stand in the message by chance."""
     [side] = one.sides
+    text = text_of_node(side[0])
+    quoted = _QUOTED.fullmatch(text)
+    opening, inside, closing = ("", text, "") if quoted is None else quoted.groups()
     alone = Draw(draw.forms, Pool(), draw.dice)
-    edits = [(_replace_node(side[0], text),) for text in alone.literals(side[0])]
+    texts = alone.literals(side[0])[:_FEW] if _LONG.fullmatch(inside) else []
+    letters, size = ("123456789", 7) if text.isdigit() else ("bcdfghjklmnpqrstvwxz", 9)
+    texts.append(f"{opening}{''.join(draw.dice.choice(letters) for _ in range(size))}{closing}")
+    draw.dice.shuffle(texts)
+    edits = [(_replace_node(side[0], text),) for text in texts]
     return [ProbeChange(edit, told_change(side, edit)) for edit in edits]
 
 

@@ -47,7 +47,7 @@ _FILLED = {("!=", "0"), ("!==", "0"), ("0", "<"), ("1", "<=")}
 """`_EMPTY` and `_FILLED`: how a length is compared with a number, on its right or on its left."""
 _DEEP = 5
 """How deep names and functions are written out inside each other."""
-_OWN = frozenset({"self", "cls", "this"})
+SELVES = frozenset({"self", "cls", "this"})
 
 
 @value
@@ -307,7 +307,7 @@ class WriteOut:
             case Term("call", _, (Term("name", name), *given)):
                 called = self.predicates.get(name)
             case Term("call", _, (Term("member", name, (of,)), *given)):
-                mine = f"{self.owner}.{name}" if of.text in _OWN else ""
+                mine = f"{self.owner}.{name}" if of.text in SELVES else ""
                 called = self.predicates.get(mine) or self.predicates.get(name)
                 given = [of, *given]
             case _:

@@ -27,8 +27,8 @@ class Asserted:
 
     kind: str
     """`equal`, `unknown` (equal, with a tolerance that is not known), `near` (a number with a tolerance),
-    `holds` (a list that holds a value), `named` (an error or a warning by its class), `pattern`, `given` (the
-    arguments of a call), `beyond` (an order with a number), `output`, or `true`."""
+    `holds` (a list that holds a value), `named` (a class), `pattern` (a part of a text, or an item), `given`
+    (the arguments of a call), `beyond` (an order with a number), `output`, or `true`."""
     node: Node
     """What is asserted: `Expectations.opposite_edits` turns it into its opposite."""
     sides: tuple[Sequence[Node], ...] = ()
@@ -92,6 +92,10 @@ class Expectations:
     def failure_after(self, node: Node) -> ProbeChange | None:
         """Adds a failure after an assertion: a test that reaches it fails, unless the failure is caught."""
         return None
+
+    def content_edits(self, node: Node, path: str) -> tuple[ByteEdit, ...]:
+        """The edits by which an assertion compares content; empty where a value's type has no say in it."""
+        return ()
 
     def spoil_value(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
         """The edits that turn any value, at run time, into another of its kind; for untyped languages."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         IdMark,
         Imported,
         Mutated,
+        Removals,
         SourceChange,
         StubBody,
         StubFinding,
@@ -55,9 +56,11 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar import (
         bindings,
         concerns,
+        content,
         literals,
         mutation,
         probes,
+        removals,
         stubs,
         validation,
         weakening,
@@ -74,8 +77,11 @@ if TYPE_CHECKING:
 
 
 if not TYPE_CHECKING:
-    bindings, concerns, literals, mutation, probes, stubs, validation, weakening = lazy_modules(
-        "verdigris.languages.grammar", "bindings concerns literals mutation probes stubs validation weakening"
+    bindings, concerns, content, literals, mutation, probes, removals, stubs, validation, weakening = (
+        lazy_modules(
+            "verdigris.languages.grammar",
+            "bindings concerns content literals mutation probes removals stubs validation weakening",
+        )
     )
     assertions, findings = lazy_modules("verdigris.languages", "assertions findings")
 
@@ -219,6 +225,16 @@ class GrammarSourceReader(GrammarPart, SourceReader):
             self.language.grammar.mutation_forms(), self.language.without_tests, before, after
         )
 
+    def removals(
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        elsewhere: Mapping[str, bytes | None],
+    ) -> Removals:
+        return removals.find_removals(
+            self.language.grammar.mutation_forms(), self.language.without_tests, before, after, elsewhere
+        )
+
     def renamed_words(
         self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
     ) -> RenamedWords | None:
@@ -253,6 +269,16 @@ class GrammarLiveness(GrammarPart, Liveness):
     ) -> tuple[Probe, ...]:
         places = probes.places_of(self.language, self.language.grammar.suite, texts, asked)
         return probes.make_probes(places, self.language.grammar.expectations(), dice, count)
+
+    def contents(
+        self,
+        texts: Mapping[str, bytes],
+        asked: Iterable[str],
+        *,
+        strict: bool = False,  # noqa: ARG002 - a run costs too much
+    ) -> tuple[Probe, ...]:
+        places = probes.places_of(self.language, self.language.grammar.suite, texts, asked)
+        return content.content_probes(places, self.language.grammar.expectations().content_edits)
 
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()

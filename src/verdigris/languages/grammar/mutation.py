@@ -9,7 +9,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import replace, value
+from verdigris.core.value import field, replace, value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.bindings import is_docstring, read_renaming, statements_of
 from verdigris.languages.grammar.conditions import (
@@ -39,13 +39,13 @@ from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.probes import ByteEdit, apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
     from verdigris.languages.findings import MutantKind
     from verdigris.languages.grammar.bindings import Visited
-    from verdigris.languages.grammar.decisions import Site
+    from verdigris.languages.grammar.decisions import SameDecisions, Site
     from verdigris.languages.grammar.parameters import Signature
 
     Change = tuple[Node, tuple[ByteEdit, ...], str]
@@ -73,6 +73,8 @@ _ENDING_ANSWERS = frozenset(
 )
 _DEFINITIONS = frozenset({"function_definition"})
 _NO_WORK = frozenset({"pass_statement", "raise_statement"})
+IMPORTED = '__import__("unittest.mock").mock.'
+"""Before the name of an object that answers everything; a person is not shown it."""
 _LISTS = frozenset({"list", "tuple", "set", "array"})
 _FEW = 3
 """So many names make a table."""
@@ -97,8 +99,16 @@ class MutationForms:
     """Functions whose literals are messages, or names that only a type checker reads."""
     looks_up: frozenset[str] = frozenset()
     """Functions that look names up."""
+    nothing: str = ";"
+    """A statement that does nothing."""
+    keeping: str = ""
+    """What is added to a file so that an import which nothing else needs is allowed; `%s` is a use of it."""
     answers: tuple[str, ...] = ()
     """What a body that knows nothing returns; empty where the type of an answer has to be known."""
+    alike: Mapping[str, str] = field(default_factory=dict)
+    """Answers that equal another one: where source returns that, they are no other answer."""
+    nothings: str = ""
+    """A list of so many items that hold nothing."""
     visited: Visited = runnable
     """The children of a node that a test can run."""
 
@@ -115,12 +125,7 @@ def mutate_by_grammar(
     then, now = (sites_of(roots, forms.visited, whole=bool(forms.statement)) for roots in (old, new))
     renamed = read_renaming(old, new)
     same = find_same_decisions(then, now, renamed)
-    moved = {site.loose_shape for at, site in enumerate(then) if at not in same.old}
-    mutants: list[Mutant] = []
-    for at, site in enumerate(now):
-        if at not in same.new:
-            # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
-            mutants += _mutate_site(forms, site, texts[site.path], weak=site.loose_shape not in moved)
+    mutants = list(mutate_decisions(forms, then, now, same, texts))
     kept = [then[at] for at in same.old], [now[at] for at in same.new]
     was, held = (list(_literals_of(forms, *side)) for side in zip((old, new), kept, strict=True))
     surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
@@ -136,6 +141,21 @@ def mutate_by_grammar(
     gone = {one.value for one in left}
     mutants += (_hold_default(*one, texts, gone) for one in added_defaults(old, new, forms.visited))
     return Mutated(tuple(mutants))
+
+
+def mutate_decisions(
+    forms: MutationForms,
+    then: Sequence[Site],
+    now: Sequence[Site],
+    same: SameDecisions,
+    texts: Mapping[str, bytes],
+) -> Iterator[Mutant]:
+    """Mutants of the decisions of `now` that `then` has not; `texts`: the files of `now`."""
+    moved = {site.loose_shape for at, site in enumerate(then) if at not in same.old}
+    for at, site in enumerate(now):
+        if at not in same.new:
+            # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
+            yield from _mutate_site(forms, site, texts[site.path], weak=site.loose_shape not in moved)
 
 
 def read_roots(strip: Callable[[bytes], bytes], texts: Mapping[str, bytes | None]) -> dict[str, Node]:
@@ -331,32 +351,54 @@ _OTHER_TRUTH = {"true": "false", "false": "true"}
 
 
 def empty_bodies(
-    forms: MutationForms, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    forms: MutationForms,
+    before: Mapping[str, bytes | None],
+    after: Mapping[str, bytes | None],
+    named: Collection[str] | None = None,
+    lengths: Collection[int] = (),
 ) -> Iterator[Mutant]:
-    """Replaces each new or changed body by answers that know nothing: a weak test passes one of them."""
+    """Replaces bodies by answers that know nothing: a weak test passes one of them.
+
+    Those of new and changed functions that do some work; with `named`, of all functions with such a name,
+    stubs too. `lengths`: of lists that hold nothing.
+    """
     old, new = read_roots(bytes, before), read_roots(bytes, after)
     known = {text_of_node(one) for root in old.values() for one in walk(root) if one.type in _DEFINITIONS}
     for path, root in new.items():
         for function in (one for one in walk(root) if one.type in _DEFINITIONS):
-            if text_of_node(function) not in known:
-                yield from _empty_body(forms, path, after[path] or b"", function)
+            if named is None:
+                asked = text_of_node(function) not in known and _does_work(function)
+            else:
+                asked = text_of_node(part(function, "name")) in named
+            if asked:
+                answers = (*forms.answers, *(forms.nothings % length for length in lengths))
+                yield from _empty_body(replace(forms, answers=answers), path, after[path] or b"", function)
+
+
+def _work_of(function: Node) -> list[Node]:
+    return [one for one in statements_of(part(function, "body")) if not is_docstring(one)]
+
+
+def _does_work(function: Node) -> bool:
+    work = _work_of(function)
+    return len(work) > 1 or any(one.type not in _NO_WORK for one in work)
 
 
 def _empty_body(forms: MutationForms, path: str, data: bytes, function: Node) -> Iterator[Mutant]:
     body, named = part(function, "body"), text_of_node(part(function, "name"))
-    work = [one for one in statements_of(body) if not is_docstring(one)]
-    if body is None or not work or (len(work) == 1 and work[0].type in _NO_WORK):
+    work = _work_of(function) or statements_of(body)[-1:]
+    if body is None or not work:
         return
     parameters = part(function, "parameters")
-    first = next(iter(parts(parameters)), None)
-    names = [last_name(first)] if first is not None else []
+    taken = [last_name(one) for one in parts(parameters)[:2]]
+    first = [name for name in taken if name not in {"", "self", "cls"}][:1]
+    own = on_one_line(work[0]).removeprefix("return ")
     subject = short(f"def {named}{on_one_line(parameters)}")
-    for answer in (*forms.answers, *(name for name in names if name not in {"", "self", "cls"})):
-        statement = f"return {answer}"
-        if on_one_line(work[0]) == statement:
+    for answer in (*forms.answers, *first):
+        if own in {answer, forms.alike.get(answer)}:
             continue
-        edit = ByteEdit(work[0].start_byte, body.end_byte, statement)
-        what = f"`{statement}` instead of the body of `{named}`"
+        edit = ByteEdit(work[0].start_byte, body.end_byte, f"return {answer}")
+        what = f"`return {answer.removeprefix(IMPORTED)}` instead of the body of `{named}`"
         yield replace(_make_mutant(path, data, function, (edit,), what), subject=subject, kind="body")
 
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.concern_rules import read_rules
 from verdigris.languages.grammar.changes import negate, swap_word
-from verdigris.languages.grammar.expectations import FUNCTIONS, Expectations, last_of_each, table_of
+from verdigris.languages.grammar.expectations import (
+    FUNCTIONS,
+    Asserted,
+    Expectations,
+    last_of_each,
+    literals_within,
+    table_of,
+)
 from verdigris.languages.grammar.mutation import MutationForms
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import (
@@ -23,6 +30,8 @@ from verdigris.languages.grammar.validation import (
     body_of,
     body_of_value,
 )
+from verdigris.languages.node import content
+from verdigris.languages.node.tests import expectation
 from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
@@ -57,6 +66,13 @@ class NodeExpectations(Expectations):
     }
     member = re.compile(r"[A-Z]\w*(?:\.\w+)*\.[A-Z]\w*\Z")
     has_inner_calls = True
+
+    content_edits = staticmethod(content.content_edits)
+
+    def asserted(self, node: Node) -> Iterator[Asserted]:
+        asked = [] if negation(part(node, "function") or node) is not None else [*_operands(node)]
+        # A condition that is compared with `true` asserts what it is given as well.
+        yield from [*asked, *(super().asserted(node) if not asked or _is_truth(node) else ())]
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
         function, given = part(node, "function"), parts(part(node, "arguments"))
@@ -137,6 +153,89 @@ class NodeExpectations(Expectations):
         return (
             ByteEdit(node.start_byte, node.start_byte, _ANOTHER.replace("KEY", key)),
             ByteEdit(node.end_byte, node.end_byte, ")"),
+        )
+
+
+_HOLDING = frozenset(
+    {
+        *("toContain", "toContainEqual", "toMatch", "toThrow", "toThrowError", "toHaveProperty"),
+        *("include", "includes", "contain", "contains", "match", "string", "throw", "throws", "rejects"),
+        *("startsWith", "endsWith", "toBeInstanceOf", "instanceOf"),
+    }
+)
+_GIVEN = frozenset(
+    {
+        *("toHaveBeenCalledWith", "toHaveBeenLastCalledWith", "toHaveBeenNthCalledWith", "toBeCalledWith"),
+        *("toHaveReturnedWith", "calledWith"),
+    }
+)
+_ENDLESS = {
+    **dict.fromkeys(("toBeGreaterThan", "toBeGreaterThanOrEqual", "above", "least"), "Infinity"),
+    **dict.fromkeys(("toBeLessThan", "toBeLessThanOrEqual", "below", "most"), "-Infinity"),
+}
+_ODD_ERRORS, _ODD_CLASSES = ("EvalError", "URIError"), ("WeakSet", "SharedArrayBuffer")
+_INSTANCES = frozenset({"toBeInstanceOf", "instanceOf", "instanceof"})
+_CLASS = re.compile(r"[A-Z]\w*")
+_BOTH = 2
+
+
+def _operands(node: Node) -> Iterator[Asserted]:
+    """What an assertion looks for in a value, which class it names, or with which number it compares."""
+    function, given = part(node, "function"), parts(part(node, "arguments"))
+    word, found = text_of_node(part(function, "property")), expectation(function)
+    if found is None and text_of_node(function) in {"assert", "assert.ok"}:
+        yield from _condition(node, given[0]) if given else ()
+    elif found is None and len(given) >= _BOTH and word in _HOLDING:
+        yield from _looked_for(node, word, given[1])
+    elif found is not None and word in _GIVEN:
+        yield Asserted("given", node, tuple([one] for one in given))
+    elif found is not None and word in _ENDLESS and [one.type for one in given] == ["number"]:
+        yield Asserted("beyond", node, ([given[0]],), others=(_ENDLESS[word],))
+    elif found is not None and word in _HOLDING and given:
+        yield from _looked_for(node, word, given[0])
+        yield from (Asserted("equal", node, ([one],)) for one in given[1:2] if literals_within(one))
+    elif found is not None and found[0] is not None and _is_truth(node):
+        yield from _condition(node, found[0])
+
+
+def _is_truth(node: Node) -> bool:
+    given = parts(part(node, "arguments"))
+    return (
+        text_of_node(part(part(node, "function"), "property")) == "toBe"
+        and text_of_node(given[0] if given else None) == "true"
+    )
+
+
+def _condition(node: Node, condition: Node) -> Iterator[Asserted]:
+    condition = content.as_written(condition)
+    sign = text_of_node(part(condition, "operator"))
+    function, given = part(condition, "function"), parts(part(condition, "arguments"))
+    left, right = part(condition, "left"), part(condition, "right")
+    if condition.type == "binary_expression" and left is not None and right is not None:
+        if sign in {"===", "=="}:
+            yield Asserted("equal", node, ([right], [left]))
+        elif sign == "instanceof":
+            yield Asserted("named", node, ([right],), others=_ODD_CLASSES)
+        elif sign in {"<", "<=", ">", ">="} and "number" in {left.type, right.type}:
+            number = right if right.type == "number" else left
+            endless = "-Infinity" if (sign in "<=") == (number is right) else "Infinity"
+            yield Asserted("beyond", node, ([number],), others=(endless,))
+    elif condition.type == "call_expression" and len(given) == 1:
+        word = text_of_node(part(function, "property"))
+        yield from _looked_for(node, word, given[0]) if word in _HOLDING else ()
+
+
+def _looked_for(node: Node, word: str, operand: Node) -> Iterator[Asserted]:
+    text = text_of_node(operand)
+    if operand.type == "regex" and (pattern := part(operand, "pattern")) is not None:
+        yield Asserted("pattern", node, ([pattern],))
+    elif operand.type in {"string", "number"} and (operand.type == "string" or text.isdigit()):
+        yield from [Asserted("pattern", node, ([operand],))] if text.strip("'\"") else ()
+    elif operand.type in {"object", "new_expression"} and literals_within(operand):
+        yield Asserted("equal", node, ([operand],))
+    elif operand.type == "identifier" and _CLASS.fullmatch(text):
+        yield Asserted(
+            "named", node, ([operand],), others=_ODD_CLASSES if word in _INSTANCES else _ODD_ERRORS
         )
 
 

@@ -99,7 +99,7 @@ class NodeSuite(GrammarSuite):
         match node.type:
             case "call_expression":
                 self._visit_call(node, at)
-            case "member_expression" if (found := _expectation(node)) is not None:
+            case "member_expression" if (found := expectation(node)) is not None:
                 subject, chain = found
                 self.add_fact(node, expect_check(subject, chain, (), at.names), _read_await(node, chain, at))
             case "statement_block":
@@ -135,7 +135,7 @@ class NodeSuite(GrammarSuite):
             and words[0] in {"t", "ctx", "context", "this"}
         ):
             self.add_mark("skipped", node, on_one_line(node), at.scope)
-        elif (found := _expectation(part(node, "function"))) is not None:
+        elif (found := expectation(part(node, "function"))) is not None:
             subject, chain = found
             check = expect_check(subject, chain, arguments, at.names)
             self.add_fact(node, check, _read_await(node, chain, at))
@@ -238,7 +238,7 @@ def declared(root: Node) -> list[Declared]:
     return [Declared(one.line, one.line, one if one.is_test else None) for one in declarations(root)]
 
 
-def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
+def expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
     """The argument of `expect(…)` and the words that follow it; None if the node is no expectation."""
     words: list[str] = []
     while node is not None:

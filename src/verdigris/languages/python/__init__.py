@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         MeasuredFault,
         Mutant,
         Mutated,
+        Removals,
         SourceChange,
         StubFinding,
         TestComment,
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
         Weakening,
         WrittenTest,
     )
-    from verdigris.languages.grammar import bindings, mutation
+    from verdigris.languages.grammar import bindings, mutation, removals
     from verdigris.languages.literals import RenamedWords
     from verdigris.languages.python import (
         concerns,
+        layout,
         mutants,
         project,
         same_code,
@@ -57,11 +59,11 @@ _MODULES = (".py", ".pyi")
 
 if not TYPE_CHECKING:
     concerns, mutants, project = lazy_modules(__name__, "concerns mutants project")
-    bindings, mutation = lazy_modules("verdigris.languages.grammar", "bindings mutation")
+    bindings, mutation, removals = lazy_modules("verdigris.languages.grammar", "bindings mutation removals")
     stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "stubs syntax test_places tests weakening"
     )
-    same_code, traced = lazy_modules(__name__, "same_code tracing")
+    layout, same_code, traced = lazy_modules(__name__, "layout same_code tracing")
     (suite,) = lazy_modules(f"{__name__}.weakening", "suite")
     declarations, places = lazy_modules(f"{__name__}.stubs", "declarations places")
 
@@ -153,13 +155,31 @@ class PythonSourceReader(SourceReader):
     def reads(self, path: str) -> bool:  # noqa: ARG002 - read alike by any name
         return True
 
+    def lay_out_anew(self, data: bytes) -> bytes | None:
+        return layout.lay_out_anew(data)
+
+    def without_asserts(self, data: bytes) -> bytes | None:
+        return layout.without_asserts(data)
+
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate_by_grammar(mutants.FORMS, bytes, before, after)
 
+    def removals(
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        elsewhere: Mapping[str, bytes | None],
+    ) -> Removals:
+        return removals.find_removals(mutants.FORMS, bytes, before, after, elsewhere)
+
     def empty_bodies(
-        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        named: Collection[str] | None = None,
+        lengths: Collection[int] = (),
     ) -> Iterator[Mutant]:
-        return mutation.empty_bodies(mutants.FORMS, before, after)
+        return mutation.empty_bodies(mutants.FORMS, before, after, named, lengths)
 
     def renamed_words(
         self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]

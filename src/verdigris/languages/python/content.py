@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.conditions import bare, last_name
-from verdigris.languages.grammar.trees import part, parts, text_of_node, walk
+from verdigris.languages.grammar.content import named_classes, root_of
+from verdigris.languages.grammar.trees import part, parts, text_of_node
 from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
@@ -23,9 +24,15 @@ _EQUALITIES = frozenset(
         *("assertMultiLineEqual", "assertSequenceEqual"),
     }
 )
-_COMPARISON = """
-lambda a, e: (lambda plain, content: (
-    content(content, a, 40) == content(content, e, 40) if plain(plain, e) or plain(plain, a) else a == e
+_NEAR = frozenset({"assertAlmostEqual"})
+_COMPARED = (
+    "content(content, a, 40) == content(content, e, 40) if is_plain"
+    " else content(content, a, 40) == e if near else a == e"
+)
+_SIDES = "(content(content, a, 40), e) if is_plain or near else (a, e)"
+_CONTENT = """
+lambda a, e: (lambda plain, content: (lambda is_plain, near: RESULT)(
+    plain(plain, e) or plain(plain, a), type(e).__module__.startswith('_pytest.')
 ))(
     lambda plain, x: (
         type(x) in (int, float, complex, str, bytes, bool, type(None))
@@ -59,53 +66,80 @@ lambda a, e: (lambda plain, content: (
         ) if kind in type.mro(type(x))), object())
     )
 )"""
-"""A function of two values. It trusts the `__eq__` of Python, of installed packages and of classes NAMED.
+"""A function of two values, of which RESULT is what it makes. It trusts the `__eq__` of Python, of installed
+packages and of classes NAMED.
 
 What lies forty levels deep compares itself. What is of no built-in type equals nothing.
 """
 
 
-def content_edits(statement: Node) -> tuple[ByteEdit, ...]:
-    """The edits of all equalities of an assertion; none if it asserts no equality."""
-    root = statement
-    while root.parent is not None:
-        root = root.parent
-    names = {text_of_node(one) for one in walk(root) if one.type == "identifier"}
-    named = tuple(sorted(name for name in names if name[:1].isupper()))
-    compare = " ".join(_COMPARISON.replace("NAMED", repr(named)).split())
+_REAL_CLASS = """
+lambda a, t: isinstance(a, t) and (issubclass(type(a), t) or all(
+    'site-packages' in file or 'dist-packages' in file or file.startswith(__import__('os').__file__[:-5])
+    for kind in type.mro(type(a)) if kind.__name__ not in NAMED
+    for file in [getattr(getattr(vars(kind).get('__class__'), 'fget', None), '__code__', None)]
+    if file is not None
+    for file in [file.co_filename]
+))"""
+"""`isinstance` by the class that Python knows. It trusts proxies of packages and of NAMED classes."""
+
+
+def content_edits(statement: Node, path: str = "", *, strict: bool = False) -> tuple[ByteEdit, ...]:  # noqa: ARG001 - as of other languages
+    """The edits of an assertion's equalities; none if it has none. `strict`: no named class is trusted."""
+    named = repr(() if strict else tuple(named_classes(root_of(statement))))
+    text = _CONTENT.replace("NAMED", named)
+    compare, pair = (" ".join(text.replace("RESULT", result).split()) for result in (_COMPARED, _SIDES))
     if statement.type == "assert_statement":
-        return tuple(edit for one in _equalities(parts(statement)[0]) for edit in _compare(one, compare))
+        asserted = [*_asserted(parts(statement)[0])]
+        equal = (edit for one in asserted if _equates(one) for edit in _compare(one, compare))
+        return (*equal, *(edit for one in asserted for edit in _real_class(one, named)))
     call = parts(statement)[0] if statement.type == "expression_statement" else None
-    if call is None or call.type != "call" or last_name(part(call, "function")) not in _EQUALITIES:
+    name = last_name(part(call, "function")) if call is not None and call.type == "call" else ""
+    if call is None or name not in _EQUALITIES | _NEAR:
         return ()
     sides = [one for one in parts(part(call, "arguments")) if one.type != "keyword_argument"][:2]
     if len(sides) < 2 or any("splat" in one.type for one in sides):  # noqa: PLR2004 - two sides
         return ()
     first, second = sides
+    taken = pair if name in _NEAR else f"lambda a, e: (e, e if ({compare})(a, e) else object())"
     return (
-        ByteEdit(
-            first.start_byte, first.start_byte, f"*(lambda a, e: (e, e if ({compare})(a, e) else object()))("
-        ),
+        ByteEdit(first.start_byte, first.start_byte, f"*({taken})("),
         ByteEdit(second.end_byte, second.end_byte, ")"),
     )
 
 
-def _equalities(test: Node) -> Iterator[Node]:
+def _asserted(test: Node) -> Iterator[Node]:
     inner = bare(test)
     if inner.type == "boolean_operator" and text_of_node(part(inner, "operator")) == "and":
         for side in (part(inner, "left"), part(inner, "right")):
-            yield from () if side is None else _equalities(side)
-    elif inner.type == "comparison_operator":
-        signs = [one for one in inner.children if not one.is_named]
-        if len(signs) == 1 and text_of_node(signs[0]) == "==":
-            yield inner
+            yield from () if side is None else _asserted(side)
+    else:
+        yield inner
+
+
+def _equates(node: Node) -> bool:
+    return {text_of_node(one) for one in _signs(node)} == {"=="}
+
+
+def _signs(node: Node) -> list[Node]:
+    return [one for one in node.children if not one.is_named] if node.type == "comparison_operator" else []
+
+
+def _real_class(node: Node, named: str) -> tuple[ByteEdit, ...]:
+    """The edits of an `isinstance`: what an object of the project calls its class does not count."""
+    called = part(node, "function") if node.type == "call" else None
+    if called is None or text_of_node(called) != "isinstance":
+        return ()
+    text = " ".join(_REAL_CLASS.replace("NAMED", named).split())
+    return (ByteEdit(called.start_byte, called.end_byte, f"({text})"),)
 
 
 def _compare(node: Node, compare: str) -> tuple[ByteEdit, ...]:
-    first, second = parts(node)
-    sign = next(one for one in node.children if not one.is_named)
+    """The edits of `a == b` and of `a == b == c`."""
+    signs = _signs(node)
+    each = f"lambda *v: all(({compare})(a, e) for a, e in zip(v, v[1:]))" if signs[1:] else compare
     return (
-        ByteEdit(first.start_byte, first.start_byte, f"({compare})("),
-        ByteEdit(sign.start_byte, sign.end_byte, ","),
-        ByteEdit(second.end_byte, second.end_byte, ")"),
+        ByteEdit(node.start_byte, node.start_byte, f"({each})("),
+        *(ByteEdit(sign.start_byte, sign.end_byte, ",") for sign in signs),
+        ByteEdit(node.end_byte, node.end_byte, ")"),
     )

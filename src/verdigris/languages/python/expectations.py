@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from verdigris.core.value import replace
 from verdigris.languages.grammar.changes import swap_word
 from verdigris.languages.grammar.conditions import OPPOSITE, bare, last_name
 from verdigris.languages.grammar.expectations import (
@@ -65,10 +66,14 @@ _PLACES = 1e-6
 """The default tolerance of tools that compare approximately."""
 _ANY_SIZE = 0.4
 """From this relative tolerance on, no other number is certain to be rejected."""
-_PLAIN_PATTERN = re.compile(r"r?(['\"])[^.^$*+?{}\[\]\\|()'\"]{4,}\1")
-"""A pattern that only a text with these words matches; a shorter one may match by chance."""
+_TEXT = re.compile(r"r?(['\"])[^'\"]+\1")
 _LONG_TEXT = re.compile(r"r?(['\"]).{6,}\1")
+"""What holds nearly everything holds a short text by right."""
+_ENDS = frozenset({"startswith", "endswith"})
+_ODD_CLASSES = ("memoryview", "slice", "staticmethod")
+"""Classes of which no answer is."""
 _ORDERS = ("<", "<=", ">", ">=")
+_ORDERED = {"assertLess": "<", "assertLessEqual": "<=", "assertGreater": ">", "assertGreaterEqual": ">="}
 _WILD = frozenset({"ANY", "Any", "IsAnything"})
 """Names of operands that are equal to everything."""
 _LEAVING = frozenset({"return_statement", "raise_statement", "continue_statement", "break_statement"})
@@ -179,8 +184,20 @@ def _asserted_by_truth(test: Node) -> Iterator[Asserted]:
         yield Asserted("pattern", inner, ([operands[0]],))
     elif len(signs) == 1 and signs[0] in _ORDERS and (bound := _bound(operands, signs[0])) is not None:
         yield bound
+    elif inner.type == "call" and (asked := _asked_of(inner)) is not None:
+        yield asked
     else:
         yield Asserted("true", inner if _signs(inner) or inner.type == "not_operator" else test)
+
+
+def _asked_of(call: Node) -> Asserted | None:
+    """What a call is given that answers with true or false: the class, or how a text begins or ends."""
+    name, given = _name(call), parts(part(call, "arguments"))
+    if name == "isinstance" and len(given) > 1:
+        return Asserted("named", call, ([given[1]],), others=_ODD_CLASSES)
+    if name in _ENDS and len(given) == 1 and _TEXT.fullmatch(text_of_node(given[0])):
+        return Asserted("pattern", call, ([given[0]],))
+    return None
 
 
 def _bound(operands: Sequence[Node], sign: str) -> Asserted | None:
@@ -254,6 +271,12 @@ def _asserted_by_call(statement: Node, call: Node) -> Iterator[Asserted]:
         yield _compared(statement, given[1::-1], slack, is_free=name == "assertEqual")
     elif name == "assertIn" and len(given) > 1 and given[1].type in {"list", "tuple", "set"}:
         yield Asserted("holds", statement, ([given[1]],))
+    elif name == "assertIn" and given and _LONG_TEXT.fullmatch(text_of_node(given[0])):
+        yield Asserted("pattern", statement, ([given[0]],))
+    elif name == "assertIsInstance" and len(given) > 1:
+        yield Asserted("named", statement, ([given[1]],), others=_ODD_CLASSES)
+    elif name in _ORDERED and len(given) > 1 and (bound := _bound(given[:2], _ORDERED[name])) is not None:
+        yield replace(bound, node=statement)
     elif name != "fail":
         yield Asserted("true", statement)
 
@@ -280,7 +303,7 @@ def _raised(call: Node) -> Iterator[Asserted]:
         yield Asserted("named", kind, ([kind],), others=_UNRELATED[name])
     matched = [one for word, one in words.items() if word in _PATTERNS]
     for pattern in [*matched, *(given[1:2] if name.endswith("Regex") else ())]:
-        if _PLAIN_PATTERN.fullmatch(text_of_node(pattern)):
+        if _TEXT.fullmatch(text_of_node(pattern)):
             yield Asserted("pattern", pattern, ([pattern],))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import function_of, split_id
+from verdigris.languages.grammar.content import content_probes
 from verdigris.languages.grammar.literals import replace_by_grammar
 from verdigris.languages.grammar.probes import AssertionPlace, failure_probes, make_probes
-from verdigris.languages.grammar.trees import last_line, on_one_line, short, tree_of
-from verdigris.languages.probes import Probe, ProbeChange
+from verdigris.languages.grammar.trees import tree_of
 from verdigris.languages.protocol import Liveness
+from verdigris.languages.python.arrangements import find_arrangements
 from verdigris.languages.python.content import content_edits
 from verdigris.languages.python.expectations import PythonExpectations
 from verdigris.languages.python.tests.assertion_places import reached_assertions
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from verdigris.languages.findings import Mutant
     from verdigris.languages.literals import Chance, Replaced
+    from verdigris.languages.probes import Probe
 
 _STATEMENTS = frozenset({"assert_statement", "expression_statement", "with_statement"})
 
@@ -40,21 +44,14 @@ class PythonLiveness(Liveness):
         wanted = (place for place in _places(texts, asked) if (place.path, place.line) in places)
         return failure_probes(wanted, PythonExpectations())
 
-    def contents(self, texts: Mapping[str, bytes], asked: Iterable[str]) -> tuple[Probe, ...]:
-        found = ((place, content_edits(place.node)) for place in _places(texts, asked))
-        return tuple(
-            Probe(
-                place.path,
-                place.line,
-                short(on_one_line(place.node)),
-                (ProbeChange(edits),),
-                place.sure,
-                place.maybe,
-                last=last_line(place.node),
-            )
-            for place, edits in found
-            if edits
-        )
+    def contents(
+        self, texts: Mapping[str, bytes], asked: Iterable[str], *, strict: bool = False
+    ) -> tuple[Probe, ...]:
+        return content_probes(_places(texts, asked), partial(content_edits, strict=strict))
+
+    def arrangements(self, texts: Mapping[str, bytes], native: str, lot: Chance) -> Iterator[Mutant]:
+        where = split_id(native)
+        return find_arrangements(self.language, texts, (where.path, where.function), lot)
 
     def why_unread(self, texts: Mapping[str, bytes], native: str) -> str:
         where, files = split_id(native), Files(_texts(texts))

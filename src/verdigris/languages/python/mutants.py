@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.languages.grammar.conditions import last_name
-from verdigris.languages.grammar.mutation import MutationForms, runnable
+from verdigris.languages.grammar.mutation import IMPORTED, MutationForms, runnable
 from verdigris.languages.grammar.trees import part, parts, text_of_node
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ FORMS = MutationForms(
     both="and False",
     telling=_TELLING,
     looks_up=_LOOKING_UP,
-    answers=("None", "0", '""', "[]", "True"),
+    nothing="pass",
+    answers=("None", "0", '""', "[]", "True", "False", "1", "{}", f"{IMPORTED}MagicMock()"),
+    alike={"0": "False", "False": "0", "1": "True", "True": "1"},
+    nothings="[None] * %d",
     visited=visited,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from verdigris.core.value import value
 from verdigris.languages.protocol import lazy_modules
@@ -45,7 +45,9 @@ class PythonTracing:
     added_lines = _forward(lambda: syntax.added_lines)
     idle_lines = _forward(lambda: find_idle_lines)
     failing_at = _forward(lambda: failing_at)
+    without_statement = _forward(lambda: without_statement)
     function_lines = _forward(lambda: function_lines)
+    origin_of = _forward(lambda: origin_of)
     assertion_lines = _forward(lambda: vacuity.assertion_lines)
     compare_modules = _forward(lambda: module_delta.compare_modules)
     module_words = _forward(lambda: module_delta.module_words)
@@ -64,6 +66,20 @@ def failing_at(text: str, line: int) -> str | None:
     return failing if syntax.parse_or_none(failing) is not None else None
 
 
+def without_statement(text: str, line: int) -> str | None:
+    tree = syntax.parse_or_none(text)
+    nodes = () if tree is None else ast.walk(tree)
+    found = [n for n in nodes if isinstance(n, ast.stmt) and n.lineno <= line <= (n.end_lineno or 0)]
+    if not found:
+        return None
+    node = max(found, key=lambda one: one.lineno)
+    lines = text.splitlines(keepends=True)
+    indent = " " * node.col_offset
+    changed = [*lines[: node.lineno - 1], f"{indent}pass\n", *lines[node.end_lineno :]]
+    left = "".join(changed)
+    return left if syntax.parse_or_none(left) is not None else None
+
+
 def function_lines(text: str) -> frozenset[int]:
     tree = shared_tree(text)
     return frozenset(
@@ -72,6 +88,35 @@ def function_lines(text: str) -> frozenset[int]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
     )
+
+
+def origin_of(text: str, name: str) -> Literal["own", "imported", "nothing"]:
+    tree = shared_tree(text)
+    if tree is None:
+        return "own"
+    empty = [node for node in ast.walk(tree) if _assigns_none(node)]
+    unset = {id(target) for node in empty for target in ast.walk(node)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                if any((alias.asname or alias.name.split(".")[0]) in {name, "*"} for alias in aliases):
+                    return "imported"
+            case ast.FunctionDef(name=own) | ast.AsyncFunctionDef(name=own) | ast.ClassDef(name=own):
+                if own == name:
+                    return "own"
+            case ast.Name(id=own, ctx=ast.Store()) if own == name and id(node) not in unset:
+                return "own"
+    return "nothing"
+
+
+def _assigns_none(node: ast.AST) -> bool:
+    match node:
+        case (
+            ast.Assign(value=ast.Constant(value=None)) | ast.AnnAssign(value=ast.Constant(value=None) | None)
+        ):
+            return True
+        case _:
+            return False
 
 
 @value

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.concern_rules import read_rules
 from verdigris.languages.grammar.changes import swap_word
-from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
+from verdigris.languages.grammar.expectations import Asserted, Expectations, last_of_each, table_of
 from verdigris.languages.grammar.mutation import MutationForms
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.probes import ByteEdit
-from verdigris.languages.rust.tests import split_tokens
+from verdigris.languages.rust import content
+from verdigris.languages.rust.tests import EQUAL, split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,20 +22,27 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_EQUAL = frozenset({"assert_eq", "debug_assert_eq", "prop_assert_eq", "assert_str_eq"})
 _SIDES = 2
 
 
 class RustExpectations(Expectations):
     opposite_words: ClassVar = {"assert_eq": "assert_ne"}
     member = re.compile(r"(?:\w+::)+[A-Z]\w*\Z")
+    content_edits = staticmethod(content.content_edits)
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
         """Splits the tokens of an `assert_eq!` at its commas, since a macro has no syntax tree."""
         tree = first(parts(node), "token_tree")
-        if tree is None or text_of_node(part(node, "macro")) not in _EQUAL:
+        if tree is None or text_of_node(part(node, "macro")) not in EQUAL:
             return
         yield from reversed(split_tokens(tree)[:_SIDES])
+
+    def asserted(self, node: Node) -> Iterator[Asserted]:
+        tree = first(parts(node), "token_tree")
+        is_truth = tree is not None and text_of_node(part(node, "macro")) == "assert"
+        arguments = split_tokens(tree) if tree is not None and is_truth else []
+        asked = [*_operands(node, arguments[0])] if arguments else []
+        yield from asked or super().asserted(node)
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
         """Finds the column in `for (a, b) in [(1, 2), …]`."""
@@ -66,6 +74,30 @@ class RustExpectations(Expectations):
             return None
         start, end = inner[0].start_byte, inner[comma - 1].end_byte
         return (ByteEdit(start, start, "!("), ByteEdit(end, end, ")"))
+
+
+_ENDLESS = {
+    "integer_literal": {">": "2147483647", "<": "-2147483648"},
+    "float_literal": {">": "1e30", "<": "-1e30"},
+}
+
+
+def _operands(node: Node, condition: Sequence[Node]) -> Iterator[Asserted]:
+    """What the condition of an `assert!` compares, or looks for; none if it has several parts."""
+    texts = [text_of_node(token) for token in condition]
+    if {"&&", "||"}.intersection(texts) or texts[0] == "!":
+        return
+    last = condition[-1]
+    match ["", "", *texts][-3:]:
+        case _ if texts.count("==") == 1:
+            at = texts.index("==")
+            yield Asserted("equal", node, (condition[at + 1 :], condition[:at]))
+        case [_, "<" | ">" | "<=" | ">=" as sign, text] if last.type in _ENDLESS and text[-1].isdigit():
+            yield Asserted("beyond", node, ([last],), others=(_ENDLESS[last.type][sign[0]],))
+        case [".", "contains" | "starts_with" | "ends_with", _]:
+            given = last.children[1:-1]
+            if [one.type for one in given] == ["string_literal"] and text_of_node(given[0]) != '""':
+                yield Asserted("pattern", node, (given,))
 
 
 _NUMBERS = re.compile(r"[iu](8|16|32|64|128|size)")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _TESTS = frozenset({"test", "rstest", "test_case", "bench", "quickcheck", "proptest", "gtest"})
 _ROWS = frozenset({"case", "test_case"})
-_EQUAL = frozenset({"assert_eq", "debug_assert_eq", "prop_assert_eq", "assert_str_eq"})
+EQUAL = frozenset({"assert_eq", "debug_assert_eq", "prop_assert_eq", "assert_str_eq"})
 _UNEQUAL = frozenset({"assert_ne", "debug_assert_ne", "prop_assert_ne"})
 _TRUE = frozenset({"assert", "debug_assert", "prop_assert"})
 _SNAPSHOTS = ("assert_snapshot", "assert_debug_snapshot", "assert_json_snapshot", "assert_yaml_snapshot")
@@ -274,8 +274,8 @@ def _spell_nodes(nodes: Sequence[Node], names: GrammarNames) -> Words:
 def _checks(macro: str, arguments: Sequence[Sequence[Node]], names: GrammarNames) -> Iterator[Check]:
     given = [_spell_nodes(argument, names) for argument in arguments]
     first_, second = (*given, (), ())[:2]
-    if macro in _EQUAL or macro in _UNEQUAL:
-        kind, rank = ("==", 5.0) if macro in _EQUAL else ("!=", 2.0)
+    if macro in EQUAL or macro in _UNEQUAL:
+        kind, rank = ("==", 5.0) if macro in EQUAL else ("!=", 2.0)
         left, right = sorted((first_, second), key=lambda words: not any(word.name for word in words))
         nothing = left == right or not any(word.name for word in left)
         yield Check(kind, 0 if nothing else rank, left, right)

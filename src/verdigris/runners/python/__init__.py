@@ -78,10 +78,10 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
         settings |= {"fresh": True, "sources": list(request.sources)}
     if request.limit is not None:
         settings["limit"] = request.limit
-    if request.uses:
-        settings["uses"] = True
-    if request.callers:
-        settings["callers"] = True
+    if request.uses or request.trace:
+        settings["uses"] = [] if request.uses else list(request.trace)
+    if request.watch:
+        settings["watch"] = {path: sorted(lines) for path, lines in request.watch.items()}
     if request.learn:
         settings["learn"] = True
     if request.withheld and request.private is not None:

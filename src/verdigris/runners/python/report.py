@@ -8,8 +8,10 @@ from typing import Any
 
 from verdigris.core.report import (
     CollectError,
+    DoubleCall,
     Failure,
     FileUse,
+    LeftSetting,
     Place,
     Property,
     RunEnd,
@@ -88,12 +90,15 @@ class _PytestRun:
     tests: dict[str, _ReportedTest] = field(default_factory=dict)
     lines: dict[str, set[int]] = field(default_factory=dict)
     cut: bool = False
+    doubles: dict[DoubleCall, None] = field(default_factory=dict)
     variants: dict[int, VariantOutcome] = field(default_factory=dict)
     strays: int = 0
     loaded: set[str] = field(default_factory=set)
     outside: set[str] = field(default_factory=set)
     files: dict[FileUse, None] = field(default_factory=dict)
     below: dict[str, None] = field(default_factory=dict)
+    outside_reads: dict[FileUse, None] = field(default_factory=dict)
+    left: list[LeftSetting] = field(default_factory=list)
     installed: list[str] = field(default_factory=list)
     uses: _ReportedUses = field(default_factory=_ReportedUses)
 
@@ -139,12 +144,15 @@ def parse(answer: RunnerAnswer) -> TestReport:
         tail=answer.output[-TAIL:].decode("utf-8", "replace"),
         lines={path: frozenset(numbers) for path, numbers in run.lines.items()},
         cut=run.cut,
+        doubles=tuple(run.doubles),
         strays=run.strays,
         variants=tuple(run.variants.values()),
         loaded=tuple(sorted(run.loaded)),
         outside=tuple(sorted(run.outside)),
         files=tuple(run.files),
         below=tuple(run.below),
+        outside_reads=tuple(run.outside_reads),
+        left=tuple(run.left),
         installed=tuple(run.installed),
         uses=run.uses.whole,
     )
@@ -162,6 +170,11 @@ def _take(run: _PytestRun, message: Mapping[str, Any]) -> None:
             run.others += message["ids"]
         case "file":
             run.files[FileUse(str(message["path"]), message["how"], str(message["by"]))] = None
+        case "outside":
+            run.outside_reads[FileUse(str(message["path"]), "read", str(message["by"]))] = None
+        case "left":
+            fields = (str(message[name]) for name in ("name", "before", "after", "at"))
+            run.left.append(LeftSetting(*fields))
         case "below":
             run.below |= dict.fromkeys(map(str, message["paths"]))
         case "installed":
@@ -186,6 +199,8 @@ def _take_finding(run: _PytestRun, message: Mapping[str, Any]) -> None:
         case "lines":
             run.lines.setdefault(message["path"], set()).update(message["lines"])
             run.cut = run.cut or message.get("cut", False)
+        case "doubles":
+            run.doubles |= {DoubleCall(*call): None for call in message["calls"]}
         case "loaded":
             run.loaded.update(message["inside"])
             run.outside.update(message["outside"])

@@ -64,8 +64,7 @@ def main() -> None:
     uses.begin(channel.settings)  # after our own tracer: it takes every later one for the project's
     code = start(channel.send)
     uses.report(channel.send)
-    for path, lines in tracer.stop().items():
-        channel.send("lines", path=path, lines=sorted(lines), cut=tracer.cut)
+    tracing.report(tracer, channel.send)
     if "sources" in channel.settings:
         channel.send("loaded", **files.module_files(channel.settings))
     opened.report_loaded()

@@ -65,7 +65,11 @@ def _convert(given: Any, kind: Any, key: Key, at: At) -> Any:
     if get_origin(kind) is Literal:
         return _choose(given, get_args(kind), at, *optional)
     if get_origin(kind) is tuple:
-        return texts(given, at, *optional)
+        item, *_ = get_args(kind)
+        if get_origin(item) is not Literal:
+            return texts(given, at, *optional)
+        chosen = enumerate(expect(given, at, list))
+        return tuple(_choose(one, get_args(item), at / index) for index, one in chosen)
     return expect(given, at, kind, *optional, least=key.least)
 
 

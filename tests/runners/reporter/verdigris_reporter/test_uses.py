@@ -346,7 +346,7 @@ def test_of_traced_files_a_run_tells_which_tests_call_their_functions(project: P
             assert other.far() == 1
         """,
     )
-    _, report = project.execute(callers=True, trace=["calc.py"])
+    _, report = project.execute(trace=["calc.py"])
     assert report.uses is not None
     assert {path for path, _ in report.uses.places} == {"calc.py"}
     assert functions(report.uses, "test_fixture") == {("calc.py", 1), ("calc.py", 5)}
@@ -371,7 +371,7 @@ def test_code_that_hooks_and_case_ids_run_is_traced_and_told_of_all_tests(projec
             assert number
         """,
     )
-    _, report = project.execute(callers=True, trace=["calc.py"])
+    _, report = project.execute(trace=["calc.py"])
     assert report.uses is not None
     assert (report.lines, report.cut) == ({"calc.py": frozenset({1, 2, 5, 6})}, False)
     common = {report.uses.places[n] for n in report.uses.sets[report.uses.common[""]]}

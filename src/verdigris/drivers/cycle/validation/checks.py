@@ -18,7 +18,7 @@ from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.findings import TestFault, TestText
 from verdigris.languages.protocol import Language
 from verdigris.languages.registry import by_language, language_for
-from verdigris.languages.tests import is_made_by, written_tests
+from verdigris.languages.tests import written_test
 from verdigris.storage.project import Project, texts_at
 
 _SHARED = frozenset({"conftest", "helpers", "__init__"})
@@ -101,13 +101,9 @@ def _read_test(native: str, texts: Mapping[Language, Mapping[str, str]]) -> _Che
     path = split_id(native).path
     language = language_for(path)
     mine = {} if language is None else texts[language]
-    found = [
-        one
-        for one in written_tests(path, mine.get(path, ""), (native,))
-        if is_made_by(path, one.name, native)
-    ]
-    name = found[0].name if found else split_id(native).function
-    first, last = (found[0].first, found[0].last) if found else (1, 0)
+    written = written_test(path, mine.get(path, ""), native)
+    name = split_id(native).function if written is None else written.name
+    first, last = (1, 0) if written is None else (written.first, written.last)
     lines = [line.strip() for line in mine.get(path, "").splitlines()[first - 1 : last]]
     body = "\n".join(line for line in lines if line and not line.startswith(("#", "//")))
     plain = body.replace(name.rpartition("::")[2].rpartition(" › ")[2], "")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from verdigris.checks.changed_runs import ChangedTree, ForkedRuns, run_forked
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.report import Place, Status, TestReport
 from verdigris.core.settings import Stack
@@ -16,7 +17,7 @@ from verdigris.execution.test_selection import by_stack
 from verdigris.languages.findings import StubAnswer, StubBody
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import language_for, language_named
-from verdigris.runners.protocol import RequestedRuns, TestRequest
+from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import Project
 
 SECONDS = 60.0
@@ -68,36 +69,26 @@ class StubRuns:
     def _as_set(
         self, stack: Stack, names: tuple[str, ...], asked: Sequence[Assignment]
     ) -> dict[Assignment, StubRunEnd]:
-        """Makes all runs in one call: each is forked from a process that has the test tool loaded."""
+        """Makes all runs in one call; a failure is placed in the files of tests and stubs."""
         tests = tuple(dict.fromkeys(native.partition("::")[0] for native in names))
-        plain = _decode(self._texts((), tests))
-        changed = [{**plain, **_decode(self._changed_texts(stack, one))} for one in asked]
-        true = _decode(self._texts((), {path for texts in changed for path in texts}))
-        runs = RequestedRuns(
-            tuple({**true, **texts} for texts in changed), seconds=self._seconds_left(), each=_EACH
+        changed = [self._changed_texts(stack, one) for one in asked]
+        runs = ForkedRuns(
+            changed,
+            [names] * len(changed),
+            self._seconds_left(),
+            _EACH,
+            trace=tests if () in asked else (),
+            besides=tests,
         )
-        report = run_request(
-            self.project,
-            stack,
-            TestRequest(
-                names,
-                runs=runs,
-                trace=tests if () in asked else (),
-                sources=(),
-                timeout=self._seconds_left() + self.project.settings.timeout,
-            ),
-            layer=self.room,
-        )
-        self.lines |= report.lines
-        by = {variant.index: variant for variant in report.variants}
+        ends = run_forked(self._at, stack, runs)
+        self.lines |= ends.report.lines
         found = {}
-        for number, one in enumerate(asked):
-            variant = by.get(number)
-            if variant is None or (variant.why and not variant.outcomes):
+        for one, outcome in zip(asked, ends.runs, strict=True):
+            if outcome is None or (outcome.why and not outcome.outcomes):
                 self.spent = True
                 continue
-            told = {i: status == "passed" for i, status in variant.outcomes.items() if status != "skipped"}
-            found[one] = StubRunEnd(_by_name(names, told), variant.places)
+            told = {i: status == "passed" for i, status in outcome.outcomes.items() if status != "skipped"}
+            found[one] = StubRunEnd(_by_name(names, told), outcome.places)
         return found
 
     def _changed_texts(self, stack: Stack, one: Assignment) -> dict[str, bytes]:
@@ -118,11 +109,7 @@ class StubRuns:
             if self._seconds_left() <= 0:
                 self.spent = True
                 break
-            modes = {p: e.mode for p, e in self.project.workspace.entries(self.tree, texts.keys()).items()}
-            wanted = self.project.workspace.compose(
-                self.tree, {path: (modes[path], data) for path, data in texts.items()}
-            )
-            layer = replace(self.room, wanted=wanted, worktree=self.tree)
+            layer = self._at.layer_with(texts)
             request = TestRequest(names, timeout=max(1.0, self._seconds_left()), sources=())
             found[one] = StubRunEnd(
                 _by_name(names, _passes_by_test(run_request(self.project, stack, request, layer=layer)))
@@ -139,12 +126,12 @@ class StubRuns:
             made[path] = text.replace(STUB_MARK.encode(), b"") if edits else text
         return made
 
+    @property
+    def _at(self) -> ChangedTree:
+        return ChangedTree(self.project, self.tree, self.room)
+
     def _seconds_left(self) -> float:
         return self.ends - time.monotonic()
-
-
-def _decode(texts: Mapping[str, bytes]) -> dict[str, str]:
-    return {path: data.decode("utf-8", "surrogateescape") for path, data in texts.items()}
 
 
 def _is_of(stack: Stack, path: str) -> bool:

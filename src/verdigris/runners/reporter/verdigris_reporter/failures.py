@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import limit  # noqa: TID252 - the package has another name when injected
+from .data import asked_data  # noqa: TID252 - same
 from .files import maker_of  # noqa: TID252 - same
 from .limit import Stopped  # noqa: TID252 - same
 
@@ -133,19 +134,22 @@ _CHAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def subject_file(error: BaseException, frames: list[Any], names: WorktreeNames) -> str | None:
-    """The project's file of the object that lacked an attribute or an operation, or took other arguments.
+    """The project's file of the object that lacked an attribute, an operation or a key.
+
+    Or that took other arguments.
 
     `frames`: from the test's own down to the one that raised.
     """
-    if not isinstance(error, (AttributeError, TypeError)):
+    lookup = isinstance(error, (KeyError, IndexError))
+    if not lookup and not isinstance(error, (AttributeError, TypeError)):
         return None
     frame = frames[-1] if frames else None
-    if _NONE in str(error):
-        # A library complains that it was given None: the project's deepest frame gave it.
+    if lookup or _NONE in _text(error):
+        # A library complains that it was given None, or lacks a key: the project's deepest frame asked.
         own = [each for each in frames if not names.path(each.filename).startswith(("/", "<"))]
         frame = own[-1] if own else frame
     try:
-        found = _files(error, frame)
+        found = _files_of_data(frame) if lookup else _files(error, frame)
         return next((names.path(path) for path in found if not names.path(path).startswith("/")), None)
     except Exception:  # noqa: BLE001 - objects under test may do anything when looked at
         return None
@@ -172,6 +176,27 @@ def _files(error: BaseException, frame: Any) -> Iterator[str]:
             yield from _files_by_name(thing, set(_TYPES.findall(message)))
     for name in [callee.group(1) or callee.group(2)] if callee else _TYPES.findall(message) if lacks else []:
         yield from _in_loaded_modules(name)
+
+
+def _files_of_data(frame: Any) -> Iterator[str]:
+    """The files that define what the failing line looked a key up in, or that made it."""
+    if frame is None:
+        return
+    for chain, made in asked_data(frame.filename, frame.line, frame.frame.f_code.co_name):
+        things = list(_resolve(frame.frame, chain))
+        if len(things) != chain.count(".") + 1:
+            continue
+        yield from (path for thing in (things[-1:] if made else things) for path in _file(thing))
+        if not made and isinstance(things[-1], (dict, list, tuple)):
+            yield from _holders(things[-1], frame.filename)
+
+
+def _holders(data: Any, but: str) -> Iterator[str]:
+    """The files of other modules that have these data under a name."""
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if path and path != but and any(one is data for one in list(vars(module).values())):
+            yield path
 
 
 def _getattr_owner(frame: Any) -> Any:

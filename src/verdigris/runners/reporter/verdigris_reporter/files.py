@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
-from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - the package has another name when injected
+from . import audit_events  # noqa: TID252 - the package has another name when injected
+from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - same
+from .outside import HEARD, OutsideReads  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +40,7 @@ class OpenedFiles:
         self._inside = OwnFiles(worktree)
         own = (os.path.dirname(_HERE), os.environ.get("HOME", ""), os.environ.get("TMPDIR", ""))  # noqa: PTH120
         self._own = tuple(f"{folder}/" for folder in own if folder)
+        self._outside = OutsideReads(self._inside, self._own, send)
         self._send = send
         self._told: set[tuple[str, ...]] = set()
         self._handlers: dict[str, Callable[[Any], None]] = {
@@ -51,17 +55,10 @@ class OpenedFiles:
 
     def start(self) -> None:
         self.report_loaded()
-        handlers = self._handlers
-
-        def handle_event(event: str, args: Any) -> None:
-            handler = handlers.get(event)
-            if handler is not None:
-                try:
-                    handler(args)
-                except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-                    return  # the name is invalid: the call that used it fails by itself
-
-        sys.addaudithook(handle_event)
+        self._outside.start()
+        audit_events.listen(
+            {**{event: partial(self._outside.hear, event) for event in HEARD}, **self._handlers}
+        )
 
     def report_loaded(self) -> None:
         """Reports the environment's modules that are loaded: some may be older than the run."""
@@ -82,6 +79,10 @@ class OpenedFiles:
         path = _absolute(name)
         if not self._inside.has(path):
             self._report_below(path)
+            if (flags or 0) & os.O_CREAT:
+                self._outside.note_writing(path)
+            else:
+                self._outside.note(path)
         elif (flags or 0) & _WRITES or set(mode or "r") & set("wax+"):
             self._report("wrote", path, "")
         elif not path.endswith(".pyc"):

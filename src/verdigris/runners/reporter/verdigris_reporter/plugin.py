@@ -154,7 +154,7 @@ class Reporter:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, None]:
-        tracing.TRACER.renew()
+        tracing.TRACER.renew(self._id(item.nodeid))
         if uses.RECORDER is None:
             yield
         else:
@@ -163,6 +163,8 @@ class Reporter:
             uses.RECORDER.begin_test(self._id(item.nodeid), function, example=example)
             yield
             uses.RECORDER.end_test()
+            if tracing.TRACER.watch is not None:
+                tracing.TRACER.watch.end_test()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, None]:
@@ -263,19 +265,17 @@ class Reporter:
         if self.settings.get("single") and not self.settings.get("trace"):
             CHANNEL.send("end", code=0)
         if self.worker and self.tracer is not None:
-            lines = {path: sorted(seen) for path, seen in self.tracer.stop().items()}
+            tracing.report(self.tracer, self._keep_message)
             where = module_files(self.settings) if "sources" in self.settings else None
-            told = {"lines": lines, "cut": self.tracer.cut, "loaded": where, "files": self.said}
+            told = {"loaded": where, "said": self.said}
             self.config.workeroutput["verdigris"] = json.dumps(told)  # type: ignore[attr-defined] # xdist's
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         told = json.loads(getattr(node, "workeroutput", {}).get("verdigris", "{}"))
-        for path, lines in told.get("lines", {}).items():
-            CHANNEL.send("lines", path=path, lines=lines, cut=told["cut"])
         if told.get("loaded"):
             CHANNEL.send("loaded", **told["loaded"])
-        for said in told.get("files", ()):
+        for said in told.get("said", ()):
             CHANNEL.send(**said)
 
     def _keep_message(self, kind: str, **fields: Any) -> None:

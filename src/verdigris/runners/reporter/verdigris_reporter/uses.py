@@ -13,7 +13,7 @@ import sys
 from functools import _lru_cache_wrapper
 from typing import TYPE_CHECKING, Any
 
-from . import tracing  # noqa: TID252 - the package has another name when injected
+from . import audit_events, tracing  # noqa: TID252 - the package has another name when injected
 from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - same
 
 if TYPE_CHECKING:
@@ -48,12 +48,14 @@ What the tests of one file share has the file's path as its key.
 
 
 class Uses:
-    """The recorder. It must `start` before code of the project is loaded."""
+    """The recorder. It must `start` before code of the project is loaded.
 
-    def __init__(self, worktree: str, traced: frozenset[str] = frozenset()) -> None:
-        """`traced`: only functions of these files are recorded, as their tracer hears of them."""
+    `only`: the traced files, where only their functions are to be recorded.
+    """
+
+    def __init__(self, worktree: str, only: list[str]) -> None:
         self._own = OwnFiles(worktree)
-        self._traced = traced
+        self._only = frozenset(only)
         self._places: list[tuple[str, int]] = []
         self._known: dict[Any, int] = {}
         self._alive: list[Any] = []
@@ -74,26 +76,23 @@ class Uses:
         self.problem = ""
 
     def start(self) -> None:
-        older = _Traced if self._traced else _Profile
-        self._watch = (_Monitor if hasattr(sys, "monitoring") else older)(self)
+        early = _Traced if self._only else _Profile
+        self._watch = (_Monitor if hasattr(sys, "monitoring") else early)(self)
         self._watch.start()
-
-        def handle_event(event: str, args: Any) -> None:
-            if event == "exec":
-                self._number_functions(args[0])
-            elif event == "open":
-                self._on_open(args[0])
-            elif event in _LISTS:
-                self._on_list(args[0])
-            elif event in self._watch.unseen and not self._watch.busy and not _restores_tracer(event):
-                self._unsure.add(self._at)
-
-        sys.addaudithook(handle_event)
+        audit_events.listen(
+            {**dict.fromkeys(self._watch.unseen, self._note_unseen), "exec": self._number_functions}
+        )
+        if not self._only:
+            audit_events.listen({"open": self._on_open, **dict.fromkeys(_LISTS, self._on_list)})
 
     def note_call(self, code: Any) -> None:
         number = self._known.get(id(code))
         if number is not None:
             self._seen.add(number)
+
+    def _note_unseen(self, _args: Any) -> None:
+        if not self._watch.busy and not _restores_tracer(sys._getframe(2)):  # noqa: SLF001 - as `inspect`
+            self._unsure.add(self._at)
 
     def begin_tests(self, config: Any = None) -> None:
         """Call it when all tests are collected; `config` is pytest's."""
@@ -168,11 +167,12 @@ class Uses:
     def _count(self) -> list[tuple[int, int]]:
         return [one.cache_info()[:2] for one, _ in self._wrappers]
 
-    def _number_functions(self, code: Any) -> None:
+    def _number_functions(self, args: Any) -> None:
         """Gives a number to each function of a module that is about to run."""
+        code = args[0]
         name = getattr(code, "co_filename", "")
         path = self._relative(name) if isinstance(name, str) else ""
-        if not path or (self._traced and path not in self._traced):
+        if not path or (self._only and path not in self._only):
             return
         self._files.add(path)
         self._alive.append(code)
@@ -186,14 +186,16 @@ class Uses:
             self._places.append((path, one.co_firstlineno))
             self._watch.add(one)
 
-    def _on_open(self, name: Any) -> None:
+    def _on_open(self, args: Any) -> None:
+        name = args[0]
         if not isinstance(name, (str, bytes)) or not (path := self._relative(_absolute(name))):
             return
         code = path.endswith((".py", ".pyc"))
         loads = (code or self._at == SHARED) and _is_for_loading(sys._getframe(2))  # noqa: SLF001 - as `inspect`
         (self._loaded if loads else self._read).add(path)
 
-    def _on_list(self, name: Any) -> None:
+    def _on_list(self, args: Any) -> None:
+        name = args[0]
         path = _absolute("." if name is None else name) if not isinstance(name, int) else ""
         if self._own.has(path + "/") and not _is_for_loading(sys._getframe(2)):  # noqa: SLF001 - same
             self._listed.add(self._relative(path + "/") or ".")
@@ -208,10 +210,8 @@ RECORDER: Uses | None = None
 
 def begin(settings: dict[str, Any]) -> None:
     global RECORDER  # noqa: PLW0603 - the plugin needs it too, and pytest loads that
-    every = bool(settings.get("uses"))
-    traced = frozenset(settings.get("trace") or ()) if settings.get("callers") else frozenset()
-    if every or traced:
-        RECORDER = Uses(settings["worktree"], frozenset() if every else traced)
+    if "uses" in settings:
+        RECORDER = Uses(settings["worktree"], settings["uses"])
         RECORDER.start()
 
 
@@ -285,7 +285,7 @@ class _Monitor(_Watch):
 
 
 class _Traced(_Watch):
-    """Listens before Python 3.12, if only traced files count: their tracer hears of calls, in all threads."""
+    """Hears before Python 3.12 of what the tracer sees anyway, in all threads."""
 
     unseen = _UNSEEN | {"sys.settrace"}
 
@@ -355,9 +355,9 @@ class _Profile(_Watch):
         self.busy = False
 
 
-def _restores_tracer(event: str) -> bool:
+def _restores_tracer(frame: Any) -> bool:
     """Whether doctest or our own tracer sets a tracer again that was there before an example or a test."""
-    return event == "sys.settrace" and sys._getframe(2).f_code.co_filename.endswith(_RESTORING)  # noqa: SLF001 - same
+    return bool(frame.f_code.co_filename.endswith(_RESTORING))
 
 
 def _is_for_loading(frame: Any) -> bool:

@@ -157,7 +157,7 @@ class Result(unittest.TextTestResult):
         self._book.printed.mark()
         self._going = _RunningTest(self._case(test))
         super().startTest(test)
-        tracing.TRACER.renew()
+        tracing.TRACER.renew(self._going.case.id)
         if uses.RECORDER is not None:
             example = type(test).__module__ == "doctest"
             method = None if example else getattr(test, getattr(test, "_testMethodName", ""), None)

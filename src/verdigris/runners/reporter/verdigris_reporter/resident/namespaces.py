@@ -14,7 +14,7 @@ from typing import Any
 _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWUSER, _CLONE_NEWNET = 0x20000, 0x8000000, 0x10000000, 0x40000000
 KINDS = {"user": _CLONE_NEWUSER, "mnt": _CLONE_NEWNS, "ipc": _CLONE_NEWIPC, "net": _CLONE_NEWNET}
 """The flags of `setns`, in the order of joining: the user namespace gives the right to join the others."""
-_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _PR_SET_CHILD_SUBREAPER, _IPC_RMID = 36, 0
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -58,6 +58,11 @@ def die_with(parent: int) -> None:
     # The parent may have ended before the call above: then no signal comes.
     if os.getppid() != parent:
         os._exit(1)
+
+
+def hide_memory() -> None:
+    """Keeps other processes of this user from our memory, descriptors and environment."""
+    _prctl(_PR_SET_DUMPABLE, 0)
 
 
 def adopt_orphans() -> None:

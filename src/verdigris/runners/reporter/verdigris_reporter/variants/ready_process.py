@@ -13,9 +13,8 @@ import select
 import signal
 from typing import TYPE_CHECKING, Any
 
-from .. import code_loading  # noqa: TID252 - the package has another name when injected
+from .. import code_loading, tracing  # noqa: TID252 - the package has another name when injected
 from ..preload import installed_imports_only, load_plugins, preload  # noqa: TID252 - same
-from ..tracing import start as start_tracing  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,15 +137,15 @@ class ReadyProcess:
             code_loading.withhold_texts(self._channel.settings)
             if traced:
                 self._channel.settings.update(self._watched)
-                tracer = start_tracing(self._channel.settings, windows=self._tool == "pytest")
+                tracer = tracing.start(self._channel.settings, windows=self._tool == "pytest")
 
         if known is None:
             branch()
         else:
             self._get_ready(load, known, branch)
         code = start(self._channel.send)
-        for path, lines in (tracer.stop() if tracer else {}).items():
-            self._channel.send("lines", path=path, lines=sorted(lines), cut=tracer is not None and tracer.cut)
+        if tracer is not None:
+            tracing.report(tracer, self._channel.send)
         self._channel.send("end", code=code)
         os._exit(0)
 

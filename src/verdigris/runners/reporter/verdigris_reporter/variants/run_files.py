@@ -93,6 +93,7 @@ class Leavings:
 
         If there are no private folders, other programs write here too: then only the tree is cleared.
         """
+        self._root = root
         self._besides = besides
         self._alone = bool(private)
         self._known: dict[str, tuple[int, ...] | None] = {}
@@ -137,9 +138,10 @@ class Leavings:
     def _walk(self, folder: str, found: dict[str, os.stat_result | None]) -> bool:
         """Lists the files below a folder; returns False if there are too many.
 
-        Installed ones are listed without status.
+        Installed ones are listed without status, and what is mounted in a private folder is left out.
         """
         folders = [(folder, False)]
+        device = None if folder == self._root else os.lstat(folder).st_dev
         while folders and len(found) < _FILES:
             place, installed = folders.pop()
             with contextlib.suppress(OSError), os.scandir(place) as entries:
@@ -149,6 +151,8 @@ class Leavings:
                     if entry.path in self._besides:
                         continue
                     inner = entry.is_dir(follow_symlinks=False)
+                    if inner and device not in {None, entry.stat(follow_symlinks=False).st_dev}:
+                        continue
                     found[entry.path] = None if installed and not inner else entry.stat(follow_symlinks=False)
                     if inner:
                         folders.append((entry.path, installed or entry.name == "node_modules"))

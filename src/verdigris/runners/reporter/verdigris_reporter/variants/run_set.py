@@ -64,6 +64,7 @@ class RunSet:
             process.end()
             process = self._start_process(None)
             process.is_ready(_READY)
+        _close_memory()
         # Read only now: otherwise the ready process, and so every run, would have the texts in its memory.
         members: list[tuple[dict[str, str], list[str]]] = json.loads(self.channel.read_rest())
         self._deadline = time.monotonic() + self.runs["seconds"]
@@ -121,6 +122,14 @@ class RunSet:
     def _give_up(self, count: int, why: str) -> None:
         for index in range(count):
             self.channel.send("variant", index=index, why=why, **Outcomes().as_message())
+
+
+def _close_memory() -> None:
+    """Nobody in the same process table may read the texts from our memory: the kernel keeps it for root."""
+    with contextlib.suppress(OSError, ImportError, AttributeError):
+        from ..resident.namespaces import hide_memory  # noqa: TID252 - it needs Linux
+
+        hide_memory()
 
 
 def _hides_installed(folder: str) -> bool:
