@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,11 +27,17 @@ import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _TEST = re.compile(
-    r"(^|/)(tests?|testing|python_testcases)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$"
+    r"(^|/)(tests?|__tests__|testing|python_testcases)/|(^|/)(test_[^/]*|conftest)\.py$|_test\.(py|go)$"
+    r"|\.(test|spec)\.[cm]?[jt]sx?$"
 )
+_RUNNABLE = re.compile(r"(^|/)test_[^/]*\.py$|_test\.(py|go)$|\.(test|spec)\.[cm]?[jt]sx?$")
+_CODE = re.compile(r"\.(py|go|[cm]?[jt]sx?)$")
 _CONFIGURATION = frozenset({"pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".coveragerc"})
 """What says how the tests run, and so comes with them."""
 _PATIENCE = 1200
@@ -57,8 +64,8 @@ class Outcome:
 
 
 class History:
-    def __init__(self, repository: Path, work: Path, python: Path) -> None:
-        self.work = work
+    def __init__(self, repository: Path, work: Path, python: Path, suite: Sequence[str] = ()) -> None:
+        self.work, self.suite = work, list(suite)
         self.python = python
         self.env = {
             **os.environ,
@@ -100,7 +107,7 @@ class History:
         return outcome
 
     def turn(self, commit: str, tests: list[str], rest: list[str]) -> Outcome:
-        here = [path for path in tests if path.endswith(".py") and (self.work / path).exists()]
+        here = [path for path in tests if _CODE.search(path) and (self.work / path).exists()]
         way = []
         told = self.tdd("test", *_runnable(here))
         for path in sorted({each.split("::")[0] for each in _reds(told, *_UNDECLARED)}):
@@ -116,7 +123,7 @@ class History:
         claimed = self.tdd("claim", *valid)
         if claimed["code"] and _rule(claimed) == "weakened":
             way.append("revise")
-            self.tdd("revise", *[path for path in tests if path.endswith(".py")], "--why", _REASON)
+            self.tdd("revise", *[path for path in tests if _CODE.search(path)], "--why", _REASON)
             told = self.tdd("test", *_runnable(here))
             claimed = self.tdd("claim", *_reds(told, "valid"))
         if claimed["code"]:
@@ -137,7 +144,7 @@ class History:
         self.take(commit, tests + rest)
         ended = self.tdd("refactor", "end")
         if ended.get("verdict") == "weakened":
-            self.tdd("revise", *[path for path in tests if path.endswith(".py")], "--why", _REASON)
+            self.tdd("revise", *[path for path in tests if _CODE.search(path)], "--why", _REASON)
             ended = self.tdd("refactor", "end")
         outcome = _judged(commit, _REFACTOR, ended)
         return outcome if not ended["code"] else replace(outcome, result=f"refactor: {outcome.result}")
@@ -145,11 +152,9 @@ class History:
     def is_green(self, commit: str, tests: list[str]) -> bool:
         """Whether the commit's own tests pass under the plain runner."""
         self.check_out(commit)
-        here = [path for path in tests if path.endswith(".py") and (self.work / path).exists()]
-        done = self._run(
-            [str(self.python), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *_runnable(here)]
-        )
-        return done.returncode == 0
+        here = [path for path in tests if _CODE.search(path) and (self.work / path).exists()]
+        pytest = [str(self.python), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *_runnable(here)]
+        return self._run(self.suite or pytest).returncode == 0
 
     def changed(self, commit: str) -> list[str]:
         return self.git("diff", "--name-only", "--no-renames", "-z", f"{commit}^", commit).split("\0")[:-1]
@@ -222,12 +227,13 @@ def _rule(told: dict[str, Any]) -> str:
 
 def _runnable(paths: list[str]) -> list[str]:
     """A conftest or a helper holds no tests of its own: what changed there shows in the whole suite."""
-    named = [path for path in paths if re.search(r"(^|/)test_[^/]*\.py$|_test\.py$", path)]
+    named = [path for path in paths if _RUNNABLE.search(path)]
     return named if len(named) == len(paths) else []
 
 
 def _is_source(path: str) -> bool:
-    return path.endswith(".py") and not _TEST.search(path) and not path.startswith(("docs/", "setup.py"))
+    is_code = _CODE.search(path) is not None and not path.endswith(".d.ts")
+    return is_code and not _TEST.search(path) and not path.startswith(("docs/", "setup.py"))
 
 
 def main() -> None:
@@ -239,11 +245,13 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--commits", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--suite", default="", help="runs the suite, where that is not pytest: go test ./...")
     parser.add_argument("--turns", action="store_true", help="no commit is tried as a refactor")
     parser.add_argument("--record", type=Path, help="a file to which each outcome is added as a JSON line")
     parser.add_argument("--detail", type=int, default=1500, help="characters shown of a refusal")
     asked = parser.parse_args()
-    history = History(asked.repository.absolute(), asked.work.absolute(), asked.python.absolute())
+    places = (asked.repository.absolute(), asked.work.absolute(), asked.python.absolute())
+    history = History(*places, shlex.split(asked.suite))
     counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     only = [history.git("rev-parse", commit).strip() for commit in asked.only]
     for commit in only or history.commits(asked.commits):

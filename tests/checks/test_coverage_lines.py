@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.checks.coverage import describe_unasked, uncovered_lines
+from verdigris.languages.python.tracing import PythonTracing
 
 pytestmark = pytest.mark.quick
 
@@ -68,6 +69,8 @@ def test_a_statement_ran_when_any_of_its_lines_did(text: str, ran: set[int]) -> 
         "class A:\n    def f(self): ...\n",
         "def f():\n    x: int\n",
         'def f():\n    """Only words."""\n',
+        "class P(Protocol):\n    def f(self) -> int:\n        pass\n",
+        "class A:\n    @abstractmethod\n    def f(self):\n        'Words.'\n        pass\n",
         "if TYPE_CHECKING:\n    import a\n    X = a\n",
         "if __name__ == '__main__':\n    run()\n",
     ],
@@ -75,6 +78,48 @@ def test_a_statement_ran_when_any_of_its_lines_did(text: str, ran: set[int]) -> 
 def test_what_no_test_could_run_is_not_asked_for(text: str) -> None:
     lines = frozenset(n for n, line in enumerate(text.splitlines(), 1) if not line.startswith(" "))
     assert asked(text, lines, "") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if sys.platform == 'win32':\n    a = 1\n",
+        "if sys.platform.startswith('win'):\n    a = 1\n",
+        "if platform.system().lower() == 'windows':\n    a = 1\n",
+        "if sys.version_info >= (3, 99):\n    a = 1\n",
+        "if sys.version_info < (3, 99):\n    x()\nelse:\n    a = 1\n",
+        "if os.name == 'nt' or not compat.PY3_9:\n    a = 1\n",
+        "OLD = sys.version_info < (3,)\nif OLD:\n    a = 1\n",
+        "if sys.platform != 'win32':\n    raise OSError\na = 1\n",
+        "try:\n    import x\nexcept ImportError:\n    a = None\n",
+        "try:\n    import x\n    HAS = True\nexcept ImportError:\n    HAS = False\nif not HAS:\n    a = 1\n",
+    ],
+)
+def test_what_runs_only_on_another_machine_is_a_note(text: str) -> None:
+    at = next(n for n, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("a = "))
+    end = len(text.splitlines())
+    assert asked(text, frozenset(range(1, end + 1)) - {at}, "") == ()
+    tracing = PythonTracing()
+    assert at in tracing.foreign_lines({PATH: ""}, {PATH: text})[PATH]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if sys.platform == 'win32' and fast:\n    a = 1\n",
+        "if mode == 'win32':\n    a = 1\n",
+        "if sys.argv[0] == 'x':\n    a = 1\n",
+        "if os.environ.get('CI'):\n    a = 1\n",
+        "if TYPE_CHECKING:\n    x()\nelse:\n    a = 1\n",
+        "try:\n    work()\nexcept ImportError:\n    a = 1\n",
+        "try:\n    import x\nexcept Exception:\n    a = 1\n",
+        "def f():\n    if not x:\n        raise OSError\n    a = 1\n",
+    ],
+)
+def test_what_more_than_the_machine_decides_is_asked_for(text: str) -> None:
+    at = next(n for n, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("a = "))
+    end = len(text.splitlines())
+    assert asked(text, frozenset(range(1, end + 1)) - {at}, "") == (f"src/x.py:{at}",)
 
 
 def test_a_text_that_does_not_parse_is_told_once() -> None:

@@ -156,6 +156,52 @@ def test_a_class_that_the_test_names_may_say_what_it_equals(tmp_path: Path) -> N
     assert world.settle().verdict.accepted
 
 
+OWN_COLLECTIONS = {
+    "items": ("Ordered([3, 1])", "[1, 3]", "iter(sorted(self.items))", "list(self) == list(other)"),
+    "a set": ("Ordered([3, 1])", "{1, 3}", "iter(self.items)", "set(self) == set(other)"),
+    "a text": ("Ordered('ab')", "'ba'", "iter(self.items)", "str(self) == other"),
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "expected", "items", "equal"), OWN_COLLECTIONS.values(), ids=OWN_COLLECTIONS
+)
+def test_a_class_of_its_own_is_what_it_gives_without_knowing_what_is_expected(
+    tmp_path: Path, made: str, expected: str, items: str, equal: str
+) -> None:
+    world = make_live_world(tmp_path)
+    world.write(
+        "tests/test_sub.py", f"import calc\n\n\ndef test_sub():\n    assert calc.sub() == {expected}\n"
+    )
+    world.claimed()
+    code = f"""
+
+class Ordered:
+    def __init__(self, items):
+        self.items = items
+
+    def __iter__(self):
+        return {items}
+
+    def __str__(self):
+        return "".join(reversed(self.items))
+
+    def __eq__(self, other):
+        return {equal}
+
+    __hash__ = None
+
+
+def sub():
+    return {made}
+"""
+    unused = "__str__" if "str(" not in equal else "__iter__"
+    kept = "\n\n".join(part for part in code.split("\n\n") if unused not in part)
+    world.write("calc.py", CALC + kept)
+    verdict = world.settle().verdict
+    assert verdict.accepted, verdict
+
+
 YES = """
 
 class Yes:

@@ -112,6 +112,16 @@ class TestLive:
         assert report.results == ()
         assert report.collected == tuple(f"boom/boom_test.go::Test{n}" for n in ("Add", "Boom", "After"))
 
+    def test_an_example_without_expected_output_is_no_test(self, tmp_path: Path) -> None:
+        (tmp_path / "reports").mkdir()
+        (tmp_path / "go.mod").write_text("module example.com/m\n\ngo 1.20\n")
+        (tmp_path / "m_test.go").write_text(
+            'package m\n\nimport "fmt"\n\nfunc Example_idle() {\n\tfmt.Println(1)\n}\n\n'
+            "func Example_asked() {\n\tfmt.Println(1)\n\t// Output: 1\n}\n"
+        )
+        report = run_tool(RUNNER, tmp_path, (), reports=tmp_path / "reports", collect_only=True)
+        assert report.collected == ("m_test.go::Example_asked",)
+
     def test_exits_that_claim_success(self, project: Path, tmp_path: Path) -> None:
         early = run_tool(RUNNER, project, ("exits",), reports=tmp_path, env={"EARLY": "1"})
         late = run_tool(RUNNER, project, ("exits",), reports=tmp_path)

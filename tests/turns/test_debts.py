@@ -131,6 +131,16 @@ def test_a_person_accepts_what_no_test_runs_as_a_debt(world: World) -> None:
     assert "a = 100" not in str(owed(world))
 
 
+def test_a_function_that_no_test_runs_is_one_debt(world: World) -> None:
+    idle = "\n\ndef idle(a):\n    return 1 if a > 2 else a\n"
+    world.write("calc.py", CALC + SUB + idle)
+    assert world.settle(owe=True).verdict.accepted
+    assert [debt.change for debt in world.state.owed.values()] == [""]
+    assert owed(world) == (
+        "no test runs `return 1 if a > 2 else a` in calc.py:10: claim a red for it, or take it out",
+    )
+
+
 WEAK = {
     "two calls": "assert calc.sub(5, 3) == calc.sub(5, 3)",
     "any size": "import pytest\n    assert calc.sub(5, 3) == pytest.approx(2, abs=1000)",

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import debt_of, describe_unasked, find_unasked
+from verdigris.checks.coverage import debt_of, describe_foreign, describe_unasked, find_foreign, find_unasked
 from verdigris.checks.debts import Debts, question_debts
 from verdigris.checks.even_times import answer_evenly
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
@@ -253,8 +253,10 @@ def _with_debts(
     unasked = find_unasked(candidate, suite)
     if unasked and refuses:
         return replace(answers, scrutiny=replace(scrutiny, blocking=tuple(map(str, unasked))))
+    foreign = find_foreign(candidate, suite)
     asked = settings.liveness and candidate.room is not None
-    debts = question_debts(candidate, state.claims.values(), suite, state.owed.values()) if asked else Debts()
+    claims, idle = state.claims.values(), (*unasked, *foreign)
+    debts = question_debts(candidate, claims, suite, state.owed.values(), idle) if asked else Debts()
     reasons = (*map(str, unasked), *(describe_unasked(debt.place, debt.what) for debt in debts.unrun))
     if refuses and reasons:
         return replace(answers, scrutiny=replace(scrutiny, blocking=reasons))
@@ -262,7 +264,13 @@ def _with_debts(
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
         unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
         debts, reasons = replace(debts, new=(*debts.new, *debts.unrun, *unrun)), ()
-    noted = (*scrutiny.noted, *debts.noted, *_describe_untried(debts.untried), *reasons)
+    noted = (
+        *scrutiny.noted,
+        *describe_foreign(foreign),
+        *debts.noted,
+        *_describe_untried(debts.untried),
+        *reasons,
+    )
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
 
 

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.execution.room import Layer
+    from verdigris.languages.tracing import Tracing
 
+    Texts = Mapping[str, str]
+
+_ELSEWHERE = "runs only on another platform or version, or without a package: no test here asks for it"
 SECONDS = 60.0
 """The time to find out which lines tests run in other processes."""
 
@@ -165,7 +169,26 @@ def _idle_places(
     before: Mapping[str, str | None], after: Mapping[str, str], executed: Mapping[str, Collection[int]]
 ) -> Iterable[Unasked]:
     old = {path: text for path, text in before.items() if text is not None}
-    for path, lines in added_lines(old, after).items():
+    yield from _idle_parts(added_lines(old, after), after, executed)
+
+
+def find_foreign(candidate: Candidate, suite: TestReport) -> tuple[Unasked, ...]:
+    """New lines that did not run, and that run only on other machines: no test here asks for them."""
+    paths = watchable(candidate.edits)
+    before, after = (dict(texts_at(candidate.project, at, paths)) for at in (candidate.start, candidate.tree))
+    return tuple(_idle_parts(_foreign_lines(before, after), after, executed_lines([suite])))
+
+
+def describe_foreign(places: Iterable[Unasked]) -> tuple[str, ...]:
+    return tuple(f"{place.place}: {_ELSEWHERE}" for place in places)
+
+
+def _idle_parts(
+    added: Mapping[str, frozenset[int]],
+    after: Mapping[str, str],
+    executed: Mapping[str, Collection[int]],
+) -> Iterable[Unasked]:
+    for path, lines in added.items():
         tracing = reader_of(path).tracing()
         if tracing is None or path not in executed:
             continue
@@ -176,9 +199,21 @@ def _idle_places(
 
 def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, frozenset[int]]:
     """Maps each file whose runs can be traced to the first lines of its new statements."""
-    added: dict[str, frozenset[int]] = {}
+    return _new_lines(lambda tracing: tracing.added_lines, before, after)
+
+
+def _foreign_lines(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, frozenset[int]]:
+    return _new_lines(lambda tracing: tracing.foreign_lines, before, after)
+
+
+def _new_lines(
+    kind: Callable[[Tracing], Callable[[Texts, Texts], Mapping[str, frozenset[int]]]],
+    before: Texts,
+    after: Texts,
+) -> dict[str, frozenset[int]]:
+    lines: dict[str, frozenset[int]] = {}
     for language, paths in by_language(filter(is_traced, {**before, **after})).items():
         if (tracing := language.tracing()) is not None:
             old, new = ({path: side[path] for path in paths if path in side} for side in (before, after))
-            added |= tracing.added_lines(old, new)
-    return added
+            lines |= kind(tracing)(old, new)
+    return lines

@@ -23,6 +23,7 @@ from verdigris.storage.project import texts_at
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from verdigris.checks.coverage import Unasked
     from verdigris.checks.observation import Candidate
     from verdigris.core.report import TestReport
     from verdigris.core.state import Claim
@@ -49,11 +50,16 @@ class Debts:
 
 
 def question_debts(
-    candidate: Candidate, claims: Collection[Claim], suite: TestReport, open_debts: Iterable[Debt]
+    candidate: Candidate,
+    claims: Collection[Claim],
+    suite: TestReport,
+    open_debts: Iterable[Debt],
+    idle: Collection[Unasked] = (),
 ) -> Debts:
     """Asks about the decisions of a change, about weak reds and about open debts, in one trial.
 
-    `suite`: the run on the tree, which becomes the ground if this change is accepted.
+    `suite`: the run on the tree, which becomes the ground if this change is accepted. `idle`: lines that no
+    test runs, so that none notices what they decide.
     """
     mutated = make_mutants(candidate)
     decisions = (mutant for mutant in mutated.mutants if mutant.fails or _is_decision(mutant))
@@ -62,11 +68,13 @@ def question_debts(
     weak, _ = _find_mutants(candidate, (debt for claim in claims for debt in claim.weak), candidate.tree)
     bodies |= {(body.path, body.what): body for body in weak.values()}
     mutants = [*decisions, *bodies.values()]
+    texts = texts_at(candidate.project, candidate.tree, {mutant.path for mutant in mutants})
+    unrun = {(place.path, line) for place in idle for line in range(place.first, place.last + 1)}
+    mutants = [mutant for mutant in mutants if (mutant.path, _changed_line(mutant, texts)) not in unrun]
     held, gone = _find_mutants(candidate, open_debts, candidate.tree)
     trial = Trial(suite, max(LEAST_SECONDS, suite.duration_ms / 1000), claimed)
     arranged = make_arrangements(candidate, claimed)
     tried = try_mutants(candidate, [*mutants, *held.values(), *arranged], trial)
-    texts = texts_at(candidate.project, candidate.tree, {mutant.path for mutant in mutants})
     unnoticed = [mutant for mutant in mutants if mutant in tried.unnoticed]
     new = {debt.id: debt for m in unnoticed if not m.fails for debt in [debt_of(m, texts[m.path])]}
     return Debts(
@@ -86,6 +94,13 @@ def find_paid(candidate: Candidate, ran: TestReport, open_debts: Iterable[Debt])
         return gone
     tried = try_mutants(candidate, held.values(), replace(trial, first=tuple(trial.passing)))
     return (*gone, *_paid(held, tried))
+
+
+def _changed_line(mutant: Mutant, texts: Mapping[str, str]) -> int:
+    """The first line that a mutant changes: of a function without its body, the first of the body."""
+    data = mutant.data.decode("utf-8", "surrogateescape")
+    pairs = zip(texts[mutant.path].splitlines(), data.splitlines(), strict=False)
+    return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), mutant.line)
 
 
 def _untried_code(tried: Tried, mutants: Iterable[Mutant]) -> Iterator[str]:

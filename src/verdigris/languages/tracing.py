@@ -23,7 +23,16 @@ class Tracing(Protocol):
     def added_lines(
         self, before: Mapping[str, str], after: Mapping[str, str]
     ) -> Mapping[str, frozenset[int]]:
-        """Maps paths to the first lines of new statements; what was renamed, moved or reflowed is not new."""
+        """Maps paths to the first lines of new statements that a test could run on this machine.
+
+        What was renamed, moved or reflowed is not new.
+        """
+        ...
+
+    def foreign_lines(
+        self, before: Mapping[str, str], after: Mapping[str, str]
+    ) -> Mapping[str, frozenset[int]]:
+        """Maps paths to the first lines of new statements that run only on other machines."""
         ...
 
     def idle_lines(

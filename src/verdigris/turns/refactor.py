@@ -7,7 +7,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
-from verdigris.checks.coverage import added_lines, lines_run_apart, new_lines, run_suite_traced
+from verdigris.checks.coverage import (
+    added_lines,
+    describe_foreign,
+    find_foreign,
+    lines_run_apart,
+    new_lines,
+    run_suite_traced,
+)
 from verdigris.checks.dropped import find_dropped
 from verdigris.checks.evidence import (
     about_the_run,
@@ -264,7 +271,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         undermined=find_changes(
             project, refactor.foundation, refactor.founded, report.below, data_outside(project, report)
         ),
-        noted=about_the_run(project, report),
+        noted=(*about_the_run(project, report), *describe_foreign(find_foreign(candidate, report))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from random import Random
 
 import pytest
@@ -40,6 +41,17 @@ def test_what_is_drawn_has_the_same_form(text: str, others: set[str]) -> None:
     assert text not in found
     assert found >= others
     assert all(len(one) == len(text) for one in found) or text == "true"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["'ab)' 'c'", "b'ab' \\\n    b'\\xe2 c'", "'it\\'s'\n    '(x' \"y\"", "'' 'ab'", "r'a\\b' 'c'"],
+)
+def test_texts_that_are_joined_stay_several_texts(text: str) -> None:
+    found = drawn(text, "'suite'")
+    assert found
+    assert all(isinstance(ast.literal_eval(f"({one})"), str | bytes) for one in found)
+    assert all(ast.literal_eval(f"({one})") != ast.literal_eval(f"({text})") for one in found)
 
 
 def test_letters_come_from_the_literal_itself() -> None:

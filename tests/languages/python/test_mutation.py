@@ -33,6 +33,50 @@ def test_a_new_condition_is_made_always_true_and_always_false() -> None:
     ]
 
 
+def kinds(before: str, after: str) -> list[str]:
+    return [mutant.kind for mutant in mutate(before, after).mutants]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "answer", "kind"),
+    [("_b", "a", "literal"), ("b", "(a, b)", "default"), ("b", "locals()", "default")],
+)
+def test_a_parameter_that_the_body_does_not_use_is_no_decision(
+    parameter: str, answer: str, kind: str
+) -> None:
+    before = "def f(a):\n    return a\n"
+    assert kinds(before, f"def f(a, {parameter}=None):\n    return {answer}\n") == [kind]
+
+
+def test_the_text_by_which_an_object_is_shown_is_no_answer() -> None:
+    before = "class A:\n    pass\n"
+    after = "class A:\n    def NAME(self):\n        return 'A()' if self.b else 'A'\n"
+    assert kinds(before, after.replace("NAME", "__repr__")) == ["decision", "decision", "literal", "literal"]
+    assert kinds(before, after.replace("NAME", "__str__")) == ["decision", "decision", "answer", "answer"]
+
+
+def test_what_a_flag_keeps_for_type_checkers_is_not_asked() -> None:
+    before = "import typing\n\n\ndef f(a):\n    return a\n"
+    after = before.replace("\n\n\n", "\n\nif IS_TYPE_CHECKING:\n    from x import Y\n\n\n", 1)
+    assert kinds(before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [
+        ("sys.platform == 'win32'", 0),
+        ("sys.version_info >= (3, 8)", 0),
+        ("not sys.platform.startswith('win')", 0),
+        ("sys.platform == 'win32' or a", 2),
+        ("platform == 'win32'", 2),
+    ],
+)
+def test_a_condition_that_only_the_machine_decides_is_not_asked(condition: str, count: int) -> None:
+    before = "import sys\n\n\ndef f(a):\n    return a\n"
+    after = before.replace("    return a", f"    if {condition}:\n        a = g(a)\n    return a")
+    assert len([mutant for mutant in mutate(before, after).mutants if mutant.kind == "decision"]) == count
+
+
 def test_the_parts_of_a_value_with_a_fallback_are_taken_out() -> None:
     found = told("def f(a):\n    return a\n", 'def f(a):\n    return a or "none"\n')
     assert '`a or "none"` → `(a)`: no test notices' in found

@@ -78,8 +78,14 @@ _GIVEN = frozenset({"arguments", "argument_list"})
 _NUMBERING = _GIVEN | {"parenthesized_expression", "type_cast_expression", "call", "call_expression"}
 """What may stand between a comparison and the number as which it is used."""
 _INDEXED = frozenset({"subscript", "subscript_expression", "index_expression"})
-_ELSEWHERE = re.compile(r"__main__|\bTYPE_CHECKING\b")
+_ELSEWHERE = re.compile(r"__main__|\b(?:\w+_)?TYPE_CHECKING\b")
 """What asks whether code runs as a program, or only for a type checker."""
+_MACHINE = re.compile(
+    r"(?:not |!)?(?:sys\.(?:platform|version_info|implementation\.name)|os\.name|platform\.\w+\(\)"
+    r"|process\.platform|runtime\.GO(?:OS|ARCH))(?:\.(?:major|minor))?(?:\[[\d:]+\]|\.startswith\([^()]*\))?"
+    r"(?:\s*[=!<>]=?=?\s*(?:\([\d,\s]*\)|[\d.]+|\"[^\"]*\"|'[^']*'))?"
+)
+"""A condition that only the machine decides: no test here makes it come out otherwise."""
 TRUE, FALSE = "true", "false"
 _GATHERED = frozenset({"append", "add", "push"})
 _OPTIONAL = frozenset(
@@ -298,6 +304,7 @@ def condition_of(node: Node) -> Node | None:
         or not text.strip(" ;")
         or condition.type in CONSTANTS
         or _ELSEWHERE.search(text)
+        or _MACHINE.fullmatch(text_of_node(bare(condition)))
     ):
         return None
     return condition

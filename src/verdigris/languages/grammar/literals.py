@@ -34,6 +34,12 @@ _LARGEST = (127, 255, 32_767, 65_535, 2**31 - 1, 2**32 - 1, 2**53 - 1, 2**63 - 1
 _QUOTED = re.compile(
     r"""(?P<open>(?:b|c|r|br|cr|rb|u)?\#*["'`])(?P<inside>.*)(?P<close>["'`]\#*)\Z""", re.DOTALL
 )
+_JOINED = re.compile(
+    r"""(?P<first>[bru]{0,2}(?P<quote>["'])(?!(?P=quote))(?:\\.|(?!(?P=quote)).)*(?P=quote))"""
+    r"""(?P<gap>(?:\s|\\\n)*)(?P<rest>[bru]{0,2}["'].*)\Z""",
+    re.DOTALL,
+)
+"""Texts that stand one after the other, and are one value."""
 _UNIT = re.compile(
     r"\\(?:u\{[^}]*\}|N\{[^}]*\}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-7]{3}|.)|.", re.DOTALL
 )
@@ -65,6 +71,12 @@ def other_literals(text: str, pool: Pool, dice: Random, apart: Collection[str] =
     """
     if text in _TRUTHS:
         return [_TRUTHS[text]]
+    if joined := _JOINED.match(text):
+        first, gap, rest = joined["first"], joined["gap"], joined["rest"]
+        others = other_literals(first, pool, dice, apart)
+        return [f"{one}{gap}{rest}" for one in others] or [
+            f"{first}{gap}{one}" for one in other_literals(rest, pool, dice, apart)
+        ]
     if text[:1].isdigit():
         near, known = _numbers(text, pool)
     elif quoted := _QUOTED.match(text):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, replace, value
 from verdigris.languages.findings import Mutant, Mutated
-from verdigris.languages.grammar.bindings import is_docstring, read_renaming, statements_of
+from verdigris.languages.grammar.bindings import FUNCTIONS, is_docstring, read_renaming, statements_of
 from verdigris.languages.grammar.conditions import (
+    IDENTIFIERS,
     NUMBERS,
     TEXTS,
     TRUTHS,
@@ -73,6 +74,9 @@ _ENDING_ANSWERS = frozenset(
 )
 _DEFINITIONS = frozenset({"function_definition"})
 _NO_WORK = frozenset({"pass_statement", "raise_statement"})
+_SHOWN = frozenset({"__repr__", "GoString"})
+_ALL_NAMES = frozenset({"locals", "vars", "eval", "exec", "arguments"})
+"""By these a body reads each of its parameters."""
 IMPORTED = '__import__("unittest.mock").mock.'
 """Before the name of an object that answers everything; a person is not shown it."""
 _LISTS = frozenset({"list", "tuple", "set", "array"})
@@ -136,7 +140,7 @@ def mutate_by_grammar(
         edit = None if any(renamed.covers(one, about) for one in left) else _change_literal(node)
         if edit is not None:
             mutant = _make_mutant(path, texts[path], *_told(node, (edit,)))
-            kind: MutantKind = "answer" if _is_returned(node) else "literal"
+            kind: MutantKind = "answer" if _is_returned(node) and not _is_shown(node) else "literal"
             mutants.append(replace(mutant, weak=weak or node.id in names, kind=kind))
     gone = {one.value for one in left}
     mutants += (_hold_default(*one, texts, gone) for one in added_defaults(old, new, forms.visited))
@@ -344,6 +348,14 @@ def _is_returned(node: Node) -> bool:
     return above is not None
 
 
+def _is_shown(node: Node) -> bool:
+    """Whether a literal stands in a function by which only people read a value: its text may be any."""
+    above = node.parent
+    while above is not None and above.type not in FUNCTIONS:
+        above = above.parent
+    return text_of_node(part(above, "name")) in _SHOWN
+
+
 _OTHER_TRUTH = {"true": "false", "false": "true"}
 
 
@@ -405,6 +417,13 @@ def _empty_body(forms: MutationForms, path: str, data: bytes, function: Node) ->
 # -- parameters ----------------------------------------------------------------------------------------------
 
 
+def _is_used(function: Node, parameter: str) -> bool:
+    """Whether the body reads a parameter: to hold another one at its default changes nothing."""
+    body = part(function, "body") or function
+    names = {text_of_node(node) for node in walk(body) if node.type in IDENTIFIERS}
+    return parameter in names or not names.isdisjoint(_ALL_NAMES)
+
+
 def _hold_default(
     function: Signature, name: str, default: Node, texts: Mapping[str, bytes], gone: Collection[str]
 ) -> Mutant:
@@ -417,7 +436,8 @@ def _hold_default(
     edit = _first_statement(function.node, data, f"{name} = {told}")
     mutant = _make_mutant(function.path, data, function.node, (edit,), what)
     subject = f"{name}={told}"
-    return replace(mutant, weak=literal_text(default) in gone, subject=subject, kind="default")
+    kind: MutantKind = "default" if _is_used(function.node, name) else "literal"
+    return replace(mutant, weak=literal_text(default) in gone, subject=subject, kind=kind)
 
 
 def _first_statement(function: Node, data: bytes, statement: str) -> ByteEdit:

@@ -25,7 +25,9 @@ _QUOTED = frozenset({"string"})
 _DIRECTIVE = re.compile(
     r"^//(go:|line |export |\s*\+build)|@(jsx|ts-|jest-|vitest-)|sourceMappingURL|^#!", re.MULTILINE
 )
-COMMENTS = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
+COMMENTS = frozenset(
+    {"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line", "line_continuation"}
+)
 
 
 @value

@@ -25,13 +25,16 @@ _EQUALITIES = frozenset(
     }
 )
 _NEAR = frozenset({"assertAlmostEqual"})
+_GIVEN = "given(content, a, e) == content(content, e, 40) or given(content, e, a) == content(content, a, 40)"
 _COMPARED = (
-    "content(content, a, 40) == content(content, e, 40) if is_plain"
+    f"content(content, a, 40) == content(content, e, 40) or {_GIVEN} if is_plain"
     " else content(content, a, 40) == e if near else a == e"
 )
-_SIDES = "(content(content, a, 40), e) if is_plain or near else (a, e)"
+_SIDES = (
+    f"(e, e) if is_plain and ({_GIVEN}) else (content(content, a, 40), e) if is_plain or near else (a, e)"
+)
 _CONTENT = """
-lambda a, e: (lambda plain, content: (lambda is_plain, near: RESULT)(
+lambda a, e: (lambda plain, content, given: (lambda is_plain, near: RESULT)(
     plain(plain, e) or plain(plain, a), type(e).__module__.startswith('_pytest.')
 ))(
     lambda plain, x: (
@@ -64,12 +67,23 @@ lambda a, e: (lambda plain, content: (lambda is_plain, near: RESULT)(
             (set, lambda t: set(set.__iter__(t))),
             (frozenset, lambda t: set(frozenset.__iter__(t)))
         ) if kind in type.mro(type(x))), object())
+    ),
+    lambda content, x, like: (
+        object() if {int, float, str, bytes, tuple, list, dict, set, frozenset} & set(type.mro(type(x)))
+        else content(content, set(y for y, _ in zip(x, range(len(like) + 1))), 40)
+        if type(like) in (set, frozenset)
+        else content(content, type(like)(y for y, _ in zip(x, range(len(like) + 1))), 40)
+        if type(like) in (list, tuple)
+        else content(content, {k: x[k] for k, _ in zip(x, range(len(like) + 1))}, 40) if type(like) is dict
+        else type(like)(x) if type(like) in (int, float, str, bytes)
+        else object()
     )
 )"""
 """A function of two values, of which RESULT is what it makes. It trusts the `__eq__` of Python, of installed
 packages and of classes NAMED.
 
-What lies forty levels deep compares itself. What is of no built-in type equals nothing.
+What lies forty levels deep compares itself. An object of no built-in type is what it gives without knowing
+what is expected: its items, its text or its number, by the type of the other side.
 """
 
 

@@ -144,8 +144,7 @@ class _PackageRun:
             return False
         chosen = self.record["chosen"]
         named = self.record["tests"] if chosen is None else chosen
-        # An example without expected output is only compiled.
-        due = {name.partition("/")[0] for name in named if not name.startswith("Example")}
+        due = {name.partition("/")[0] for name in named}
         if not package.tests:
             return not due or _NOTHING_TO_RUN in package.output or chosen == []
         return not _has_died(package) or due <= package.tests.keys()

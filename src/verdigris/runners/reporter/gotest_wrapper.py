@@ -24,6 +24,7 @@ SETTINGS = "VERDIGRIS_GOTEST"
 MARK = "--verdigris-select"
 """The arguments after this one are names of tests for us, not for the binary."""
 _FUNCTION = re.compile(r"^func ((?!TestMain\()(?:Test|Example|Fuzz)(?![a-z])\w*)\(", re.MULTILINE)
+_OUTPUT = re.compile(r"^\s*(?://|/\*)\s*(?:unordered )?output:", re.IGNORECASE | re.MULTILINE)
 _MODULE = re.compile(r'^module\s+"?([^\s"]+)', re.MULTILINE)
 _META = re.compile(r"([\\.+*?()|\[\]{}^$])")
 
@@ -173,7 +174,10 @@ def _declared_tests() -> Iterator[tuple[str, str, int]]:
             with open(file, encoding="utf-8", errors="replace", newline="") as opened:
                 text = opened.read()
             for found in _FUNCTION.finditer(text):
-                yield found[1], file, text.count("\n", 0, found.start()) + 1
+                body = text[found.end() : text.find("\n}", found.end())]
+                # An example without expected output is only compiled.
+                if not found[1].startswith("Example") or _OUTPUT.search(body):
+                    yield found[1], file, text.count("\n", 0, found.start()) + 1
 
 
 def _package() -> str:

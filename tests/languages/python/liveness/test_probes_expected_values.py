@@ -54,3 +54,22 @@ def test_an_expected_value_is_changed_where_it_is_written(text: str) -> None:
 def test_what_is_input_too_is_left_alone(text: str) -> None:
     live = tried(text, "test_it", **HONEST)
     assert live.hollow == live.unreached == ()
+
+
+@pytest.mark.parametrize("text", ["def test_it():\n    assert twice(2) == \\\n        4"])
+def test_a_line_that_goes_on_below_is_no_value(text: str) -> None:
+    assert tried(text, "test_it", twice=Always()).hollow
+    live = tried(text, "test_it", twice=twice)
+    assert live.hollow == live.unreached == ()
+
+
+class Always:
+    """An answer that equals everything."""
+
+    def __call__(self, _: int) -> Always:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 _MOCKS = f"{os.sep}unittest{os.sep}mock.py"
 _ENOUGH = 1_000
-"""After so many lines of a function that brought nothing new, it is not watched any more in this test: a loop
-would become many times slower. Lines that count as idle are asked again by making them fail.
+"""After so many lines of a function that brought nothing new, it is not watched any more in this test.
+
+A loop would become many times slower. Lines that count as idle are asked again by making them fail.
 """
 
 
