@@ -77,20 +77,20 @@ class SettingsWatch:
             return True
         line = frame.f_lineno
         runs = self._runs.get((name, line), _MOST)
-        self._end(frame)
+        is_read = self._end(frame)
         if runs < _MOST:
             self._runs[name, line] = runs + 1
-            self._compare()
+            if not is_read:
+                self._compare()
             self._going.append((frame, f"{name}:{line}"))
-            self._last = self._read()
         return runs < _MOST
 
     def end_call(self, frame: Any) -> None:
         """The frame returns or yields."""
-        if self._going and self._end(frame) and self._going:
-            self._last = self._read()
+        self._end(frame)
 
     def _end(self, frame: Any) -> bool:
+        """Whether a line of the frame was running, so that all is read anew."""
         if not self._going or self._going[-1][0] is not frame:
             return False
         self._compare()
@@ -98,10 +98,12 @@ class SettingsWatch:
         return True
 
     def _compare(self) -> None:
+        """Reads all, and notes what the line that is running has changed."""
+        before_line, self._last = self._last, self._read()
         if not self._going:
             return
-        now, at = self._read(), self._going[-1][1]
-        for template, old, new in zip(_TEMPLATES, self._last, now):  # noqa: B905 - before Python 3.10
+        at = self._going[-1][1]
+        for template, old, new in zip(_TEMPLATES, before_line, self._last):  # noqa: B905 - before Python 3.10
             for key in {**old, **new} if old is not new else ():
                 before, after = old.get(key, _ABSENT), new.get(key, _ABSENT)
                 if before is not after and not _is_same(key, before, after):

@@ -37,8 +37,8 @@ class Tracer:
         self.lines: dict[str, set[int]] = {path: set() for path in paths}
         self.cut = False
         """Whether Python dropped the tracer in a test: lines that ran later in it are missing."""
-        self.hear: Callable[[Any], None] | None = None
-        """Gets the code of each traced function that is called, if the tracer hears of calls."""
+        self.hear: Callable[[int], None] | None = None
+        """Gets the id of the code of each traced function that is called, if the tracer hears of calls."""
         self.watch: SettingsWatch | None = None
         self.test = ""
         """The test that runs."""
@@ -216,18 +216,17 @@ class TraceFunction(Tracer):
                 sys.settrace(self._ours)
 
     def _call(self, frame: Any, event: str, _argument: Any) -> Any:
-        code = frame.f_code
-        name = self.name(code.co_filename)
-        loads = code is self._loading
         if event != "call":
             return None
+        code = frame.f_code
+        name, loads = self.name(code.co_filename), code is self._loading
         if name is None:
             if self.may_stand_in(code.co_filename):
                 self.note_double(frame)
             return self._end_loading if loads else None
-        if self.hear is not None:
-            self.hear(code)
         key = id(code)
+        if self.hear is not None:
+            self.hear(key)
         if key not in self._left:
             self._codes.append(code)  # an id is its own only as long as it lives
             self._left[key] = _lines_of(code) - self.lines[name]
@@ -245,8 +244,6 @@ class TraceFunction(Tracer):
         seen, left, counts, watch = self.lines[name], self._left[key], self._known_lines, self.watch
 
         def local(frame: Any, event: str, _argument: Any) -> Any:
-            if watch is not None and event == "return":
-                watch.end_call(frame)
             if event == "line":
                 if watch is not None:
                     watch.begin_line(frame, name)
@@ -257,8 +254,11 @@ class TraceFunction(Tracer):
                     counts[key] = counts.get(key, 0) + 1
                     if counts[key] >= _ENOUGH:
                         frame.f_trace_lines = False
-            elif event == "return" and loads:
-                self._end_loading(frame, event, None)
+            elif event == "return":
+                if watch is not None:
+                    watch.end_call(frame)
+                if loads:
+                    self._end_loading(frame, event, None)
             return local
 
         return local

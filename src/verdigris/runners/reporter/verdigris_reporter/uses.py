@@ -85,8 +85,8 @@ class Uses:
         if not self._only:
             audit_events.listen({"open": self._on_open, **dict.fromkeys(_LISTS, self._on_list)})
 
-    def note_call(self, code: Any) -> None:
-        number = self._known.get(id(code))
+    def note_call(self, code_id: int) -> None:
+        number = self._known.get(code_id)
         if number is not None:
             self._seen.add(number)
 
@@ -264,7 +264,7 @@ class _Monitor(_Watch):
         ran, enough = self._uses.note_call, self._api.DISABLE
 
         def heard(code: Any, _offset: int) -> Any:
-            ran(code)
+            ran(id(code))
             return enough
 
         for event in (events.PY_START, events.PY_RESUME):
@@ -311,7 +311,7 @@ class _Profile(_Watch):
 
         def heard(frame: Any, event: str, _argument: Any) -> None:
             if event == "call":
-                ran(frame.f_code)
+                ran(id(frame.f_code))
 
         class RestorableProfiler(Profiler):
             """A profiler that a test may replace by `sys.setprofile` and later set again as a function."""
@@ -332,7 +332,7 @@ class _Profile(_Watch):
         if ours:
             self._stop_listening()  # this also counts the calls that have not returned yet
         for entry in self._profiler.getstats():
-            self._uses.note_call(entry[0])
+            self._uses.note_call(id(entry[0]))
         self._profiler.clear()
         if ours:
             self._listen()
