@@ -12,6 +12,7 @@ import one_id
 import room
 import shell
 import snapshot
+import turn
 import verdict
 import vitest
 import warm
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "vitest": vitest.rows,
     "room": room.rows,
     "verdict": verdict.rows,
+    "turn": turn.rows,
     "sandbox": sandbox.rows,
     "shell": shell.rows,
     "gate": gate.rows,

@@ -71,6 +71,21 @@ def test_a_hook_that_source_itself_sets_is_noted_only(tmp_path: Path) -> None:
     assert not any("only tests give it a value" in text for text in verdict.reasons)
 
 
+def test_a_double_in_a_file_that_only_has_debts_is_not_judged(tmp_path: Path) -> None:
+    world = make_live_world(tmp_path / "repo", **{"bill.py": STUB, "shop.py": "def pay():\n    return 0\n"})
+    world.write("tests/test_bill.py", TEST)
+    world.claimed(NAME, "bill.py")
+    world.write("bill.py", "ENGINE = None\n\n\ndef total(prices):\n    return (ENGINE or sum)(prices)\n")
+    assert world.settle().verdict.kind is Kind.ACCEPTED
+    assert [debt.path for debt in world.project.state().owed.values()] == ["bill.py"]
+    double = f"    monkeypatch.setattr(bill, 'ENGINE', {ADDS})\n"
+    test = f"def test_pay(monkeypatch):\n{double}    assert (shop.pay([3]), shop.pay([4, 5])) == (3, 9)\n"
+    world.write("tests/test_shop.py", f"import bill\nimport shop\n\n\n{test}")
+    world.claimed("tests/test_shop.py::test_pay", "shop.py")
+    world.write("shop.py", "import bill\n\n\ndef pay(prices):\n    return bill.total(prices)\n")
+    assert world.settle().verdict.kind is Kind.ACCEPTED
+
+
 METHODS = "class Cart:\n    def total(self):\n        raise NotImplementedError\n"
 SUBCLASSED = """\
 import bill

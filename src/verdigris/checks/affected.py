@@ -9,7 +9,7 @@ from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.registry import reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from verdigris.core.report import RunUses
 
@@ -60,14 +60,21 @@ def _changed_functions(path: str, before: str | None, after: str) -> frozenset[s
     return delta.bodies | delta.added
 
 
-def places_of(uses: RunUses, path: str, text: str, line: int) -> frozenset[int]:
-    """Numbers of the functions in which a line stands; where that is unclear, of all in its file."""
+def places_of(uses: RunUses, path: str, text: str, lines: Collection[int]) -> dict[int, frozenset[int]]:
+    """The numbers of the functions in which each line stands; lines that stand in none are left out."""
     here = {first: number for number, (at, first) in enumerate(uses.places) if at == path}
     tracing = reader_of(path).tracing()
-    named = None if tracing is None else tracing.name_lines(text, {*here, line})
-    if named is None or not named[line]:
-        return frozenset(here.values())
-    return frozenset(number for first, number in here.items() if named[first] == named[line])
+    named = (tracing and tracing.name_lines(text, {*here, *lines})) or {}
+    return {
+        line: frozenset(number for first, number in here.items() if named[first] == name)
+        for line in lines
+        if (name := named.get(line))
+    }
+
+
+def places_in(uses: RunUses, paths: Collection[str]) -> frozenset[int]:
+    """The numbers of all functions in these files."""
+    return frozenset(number for number, (path, _) in enumerate(uses.places) if path in paths)
 
 
 def may_run(uses: RunUses, test: str, wanted: frozenset[int]) -> bool:

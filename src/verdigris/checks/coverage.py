@@ -86,7 +86,7 @@ def run_suite_traced(
     doubtful = tuple(result.native_id for result in failing if doubt(result))
     if not request.trace or not doubtful:
         return report
-    plain = replace(request, trace=(), watch={}, uses=False)
+    plain = replace(request, trace=(), watch={})
     again = execute(project, replace(plain, names=doubtful), layer=layer)
     if not any(result.status is Status.PASS for result in again.results):
         return report

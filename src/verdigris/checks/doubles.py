@@ -50,9 +50,10 @@ def find_mocked(project: Project, tree: str, natives: Iterable[str]) -> tuple[st
 
 
 def judge_doubles(candidate: Candidate, claimed: Collection[str], calls: Iterable[DoubleCall]) -> Doubles:
-    """`calls`: of the verdict's run of all tests, by the source that changed."""
-    project, tree = candidate.project, candidate.tree
-    asked = [call for call in calls if call.test in claimed and _is_of_tests(candidate, call)]
+    """`calls`: of the verdict's run of all tests; only those by the source that changed are judged."""
+    project, tree, changed = candidate.project, candidate.tree, {c.path for c in candidate.edits.source}
+    mine = (call for call in calls if call.test in claimed and call.by in changed)
+    asked = [call for call in mine if _is_of_tests(candidate, call)]
     mocked = find_mocked(project, tree, claimed)
     if not asked:
         return Doubles((), mocked)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from verdigris.checks.affected import may_run, places_of
+from verdigris.checks.affected import may_run, places_in, places_of
 from verdigris.checks.changed_runs import ChangedTree, ForkedRuns, run_forked
 from verdigris.checks.liveness.judgement import SPENT
 from verdigris.core.languages import is_loaded_singly
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate
-    from verdigris.core.report import VariantOutcome
+    from verdigris.core.report import RunUses, VariantOutcome
     from verdigris.core.settings import Stack
 
 MOST = 12
@@ -158,6 +158,7 @@ class _SetTrial:
         self.passing = by_stack(stacks, sorted(trial.passing)).get(stack, ())
         self.took = {result.native_id: result.duration_ms for result in trial.ran.results}
         self.uses = trial.ran.uses
+        self.watched = frozenset(trial.ran.lines)
 
     def try_all(self, mutants: Sequence[Mutant]) -> Tried:
         """Asks the first tests about all mutants, and the others about what these did not notice."""
@@ -188,15 +189,42 @@ class _SetTrial:
         cost = len(mutants) * sum(self.took.get(name, 0) for name in names)
         if self.uses is None and (late or cost > _WORTH_A_TRACE_MS):
             announce(self.trial.progress, "which tests run what changed")
-            request = TestRequest(uses=True, sources=(), timeout=self._seconds_left() + _ENDLESS)
+            trace = tuple(dict.fromkeys(mutant.path for mutant in mutants))
+            limit = self._seconds_left() + _ENDLESS
+            request = TestRequest(trace=trace, sources=(), timeout=limit)
             self.uses = execute_suite(self.candidate.project, request, layer=self.candidate.room).uses
+            self.watched = frozenset(trace)
         uses = self.uses
         if uses is None or uses.problem:
             return [names] * len(mutants)
-        places = {
-            m: places_of(uses, m.path, m.data.decode("utf-8", "surrogateescape"), m.line) for m in mutants
-        }
-        return [tuple(name for name in names if may_run(uses, name, places[m])) for m in mutants]
+        places = self._places_of(uses, mutants)
+        return [self._tests_that_may_run(uses, m, names, places.get(m), late=late) for m in mutants]
+
+    def _places_of(self, uses: RunUses, mutants: Sequence[Mutant]) -> dict[Mutant, frozenset[int]]:
+        """The numbers of the functions in which mutants stand; those that stand in none are left out."""
+        texts = texts_at(self.candidate.project, self.candidate.tree, {mutant.path for mutant in mutants})
+        places: dict[Mutant, frozenset[int]] = {}
+        for path, text in texts.items():
+            lines = {m: _first_change(text, m.data) for m in mutants if m.path == path}
+            at = places_of(uses, path, text, lines.values())
+            places |= {mutant: at[line] for mutant, line in lines.items() if line in at}
+        return places
+
+    def _tests_that_may_run(
+        self,
+        uses: RunUses,
+        mutant: Mutant,
+        names: tuple[str, ...],
+        places: frozenset[int] | None,
+        *,
+        late: bool,
+    ) -> tuple[str, ...]:
+        """Outside of functions a change may matter to any test; the others are asked if they run its file."""
+        if mutant.path not in self.watched or (places is None and not late):
+            return names
+        if places is None:
+            places = places_in(uses, {mutant.path})
+        return tuple(name for name in names if may_run(uses, name, places))
 
     def _try_set(self, asked: Sequence[tuple[Mutant, tuple[str, ...]]]) -> tuple[list[Mutant], list[str]]:
         """The mutants that none of their tests notices, and what could not be tried."""
@@ -235,6 +263,12 @@ class _SetTrial:
 
 def _only_own(mutant: Mutant, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name == mutant.test)
+
+
+def _first_change(text: str, changed: bytes) -> int:
+    """The first line that differs; the line of a debt may be one that it had earlier."""
+    pairs = zip(text.splitlines(), changed.decode("utf-8", "surrogateescape").splitlines(), strict=False)
+    return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), 1)
 
 
 def _tree_of(candidate: Candidate) -> ChangedTree:

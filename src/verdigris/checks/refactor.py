@@ -1,54 +1,27 @@
-"""Checks that a refactor kept the behaviour: tests with other inputs end alike before and after.
-
-What the tests ask is all that they pin down; a table of their answers passes them, and a refactor may not
-become one. So each test asks for something near, and only the comparison of the two trees counts. What the
-refactor changed is mutated too: a mutant that no test notices is told.
-"""
+"""Checks what a refactor did to the tests, and mutates what it changed: what no test notices is told."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from verdigris.checks.mutants import Trial, describe_place, make_mutants, try_mutants
 from verdigris.checks.source_edits import test_texts
 from verdigris.checks.verdict_checks import NO_SANDBOX
 from verdigris.core.paths import PathClass
-from verdigris.core.report import RunEnd, TestReport
-from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.execution.test_run import execute
 from verdigris.languages.assertion_matching import find_losses
-from verdigris.languages.literals import EndOfTest, RenamedWords, Replaced, answers, differences
-from verdigris.languages.probes import apply_edits
-from verdigris.languages.registry import by_language, language_for, reader_of
+from verdigris.languages.literals import RenamedWords
+from verdigris.languages.registry import by_language
 from verdigris.languages.tests import without
-from verdigris.runners.protocol import Progress, TestRequest, announce
-from verdigris.storage.draws import lot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from random import Random
+    from collections.abc import Sequence
 
-    from verdigris.checks.observation import Candidate, TreeDifference
+    from verdigris.checks.observation import Candidate
+    from verdigris.core.report import TestReport
     from verdigris.core.verdict import LostAssertion
-    from verdigris.execution.room import Layer
     from verdigris.languages.findings import Mutant
-    from verdigris.storage.project import Project
-
-
-WAVES = 2
-"""Each is a run on either tree."""
-EQUIVALENCE_SECONDS = 45.0
-_SAMPLE_MS = 5_000
-"""Of a suite that takes longer, so many files are drawn that they take about this long."""
-
-
-@value
-class _Trees:
-    start: str
-    tree: str
-    room: Layer
+    from verdigris.runners.protocol import Progress
 
 
 def find_unkept(
@@ -69,94 +42,6 @@ def _renamed_in_source(candidate: Candidate) -> RenamedWords:
         if (found := language.source.renamed_words(*sides)) is not None:
             places += found.places
     return RenamedWords(tuple(places))
-
-
-def behaviour_changes(
-    candidate: Candidate, ran: TestReport, progress: Progress | None = None
-) -> tuple[str, ...]:
-    """What ended otherwise, in words; `ran`: the suite on the tree."""
-    project, tree, edits = candidate.project, candidate.tree, candidate.edits
-    changed = [c.path for c in (*edits.source, *edits.other)]
-    if candidate.room is None or not edits.source:
-        return ()
-    lot = lot_of(project, candidate.start, tree, "other inputs")
-    texts = _tests(project, tree, edits, ran, lot)
-    trees = _Trees(project.workspace.graft(tree, candidate.start, changed), tree, candidate.room)
-    ends = time.monotonic() + EQUIVALENCE_SECONDS
-    tried: dict[str, set[int]] = {path: set() for path in texts}
-    for wave in range(1, WAVES + 1):
-        drawn = {p: reader_of(p).liveness.other_inputs(p, data, lot, tried[p]) for p, data in texts.items()}
-        replaced = {path: replacements for path, replacements in drawn.items() if replacements}
-        left = ends - time.monotonic()
-        if not replaced or left <= 0:
-            break
-        announce(progress, f"other inputs, {wave} of {WAVES}")
-        for path, replacements in replaced.items():
-            tried[path].update(replacement.start for replacement in replacements)
-        if found := _compare_answers(project, trees, texts, replaced, left):
-            return tuple(_describe_difference(name, pair, replaced) for name, pair in found.items())
-    return ()
-
-
-def _tests(
-    project: Project, tree: str, edits: TreeDifference, ran: TestReport, lot: Random
-) -> dict[str, bytes]:
-    """The files of tests that are the same on both trees, by lot where they are many."""
-    touched = {*edits.oracle, *(c.path for c in edits.source)}
-    files = {split_id(result.native_id).path for result in ran.results} - touched
-    read = [p for p in sorted(files) if _has_reader(p)]
-    tests = [path for path in read if project.classify(path) is PathClass.TEST]
-    most = max(1, len(tests) * _SAMPLE_MS // max(ran.duration_ms, _SAMPLE_MS))
-    chosen = lot.sample(tests, min(most, len(tests)))
-    texts = project.workspace.read_many(tree, chosen)
-    return {path: data for path, data in texts.items() if data is not None}
-
-
-def _has_reader(path: str) -> bool:
-    language = language_for(path)
-    return language is not None and language.source.reads(path)
-
-
-def _compare_answers(
-    project: Project,
-    trees: _Trees,
-    texts: Mapping[str, bytes],
-    replaced: Mapping[str, tuple[Replaced, ...]],
-    left: float,
-) -> dict[str, tuple[EndOfTest, EndOfTest]]:
-    """What differs twice, in the same way: what depends on the moment is no behaviour."""
-    modes = {e.path: e.mode for e in project.workspace.files(trees.tree) if e.path in replaced}
-    contents: dict[str, tuple[str, bytes] | None] = {
-        path: (modes[path], apply_edits(texts[path], replacements)) for path, replacements in replaced.items()
-    }
-    before, after = (
-        replace(trees.room, wanted=project.workspace.compose(base, contents), worktree=trees.tree)
-        for base in (trees.start, trees.tree)
-    )
-
-    def differing() -> dict[str, tuple[EndOfTest, EndOfTest]]:
-        runs = [
-            execute(project, TestRequest(tuple(sorted(replaced)), timeout=left, sources=()), layer=layer)
-            for layer in (before, after)
-        ]
-        return differences(*map(answers, runs)) if all(_whole(run) for run in runs) else {}
-
-    first = differing()
-    again = differing() if first else {}
-    return {name: pair for name, pair in first.items() if again.get(name) == pair}
-
-
-def _whole(report: TestReport) -> bool:
-    return report.ended is RunEnd.FINISHED and bool(report.results)
-
-
-def _describe_difference(
-    name: str, pair: tuple[EndOfTest, EndOfTest], replaced: Mapping[str, Iterable[Replaced]]
-) -> str:
-    replacements = replaced.get(split_id(name).path, ())
-    before, after = (f"{end.status} {end.what}".strip() for end in pair)
-    what = ", ".join(f"line {r.line}: `{r.was}` → `{r.text}`" for r in replacements)
-    return f"{name} with another input ({what}) ended with `{before}` before the refactor, with `{after}` now"
 
 
 MUTATION_SECONDS = 60.0

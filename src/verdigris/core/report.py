@@ -134,6 +134,8 @@ class VariantOutcome:
     """By native id, of the tests that ended; one that never reached its call phase counts as skipped."""
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     """Of those that failed, by native id: the frames in the changed files."""
+    messages: Mapping[str, str | None] = field(default_factory=dict)
+    """Of those that failed, by native id: the assertion's message; None if something else failed."""
     why: str = ""
     """Why tests are missing; empty when none is."""
 
@@ -333,6 +335,7 @@ def _variants(first: Iterable[VariantOutcome], two: Iterable[VariantOutcome]) ->
             outcome.index,
             {**earlier.outcomes, **outcome.outcomes},
             {**earlier.places, **outcome.places},
+            {**earlier.messages, **outcome.messages},
             earlier.why or outcome.why,
         )
     return tuple(outcomes.values())

@@ -14,7 +14,7 @@ from verdigris.languages.probes import ByteEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 
-    from verdigris.core.report import TestReport, TestResult
+    from verdigris.core.report import TestReport, TestResult, VariantOutcome
 
 
 T = TypeVar("T")
@@ -154,13 +154,29 @@ def answers(report: TestReport) -> dict[str, EndOfTest]:
     return {result.native_id: _end_of_test(result) for result in report.results}
 
 
+def variant_answers(outcome: VariantOutcome) -> dict[str, EndOfTest]:
+    """The same, of one run of a set."""
+    statuses = {"passed": Status.PASS, "skipped": Status.SKIP}
+    return {
+        test: _failed(outcome.messages.get(test)) if how == "failed" else EndOfTest(statuses[how])
+        for test, how in outcome.outcomes.items()
+    }
+
+
 def _end_of_test(result: TestResult) -> EndOfTest:
     failure = result.failure
     if failure is None or result.status is not Status.FAIL:
         return EndOfTest(result.status)
-    # Input that makes no sense may raise another error after an honest change, so all errors count as one.
-    told = _ADDRESS.sub("…", first_line(failure.message)) if failure.assertion else "an error"
-    return EndOfTest(result.status, told)
+    return _failed(failure.message if failure.assertion else None)
+
+
+def _failed(message: str | None) -> EndOfTest:
+    """`message`: the assertion's. Input that makes no sense may raise another error after an honest change.
+
+    So all errors count as one.
+    """
+    what = "an error" if message is None else _ADDRESS.sub("…", first_line(message))
+    return EndOfTest(Status.FAIL, what)
 
 
 def differences(

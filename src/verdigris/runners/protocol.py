@@ -106,7 +106,10 @@ class TestRequest:
     watch: Mapping[str, Collection[int]] = field(default_factory=dict)
     """By traced file, lines of which the report says what they leave changed for the whole process."""
     uses: bool = False
-    """Whether the report shall contain the project's functions that each test runs."""
+    """Whether the report shall contain the project's functions that each test runs.
+
+    A traced run reports those of the traced files in any case.
+    """
     learn: bool = False
     """Whether the report shall list the installed modules that were loaded, for a resident to load them."""
     private: tuple[str, ...] | None = None

@@ -30,6 +30,7 @@ from verdigris.execution.test_run import (
     touched_paths,
 )
 from verdigris.execution.test_selection import baseline_ids
+from verdigris.languages.registry import is_traced
 from verdigris.runners.protocol import Progress, TestRequest
 from verdigris.storage.intents import finishes
 from verdigris.storage.project import CONFIG, Project
@@ -90,9 +91,11 @@ def _try_in_room(
     limit = time_limit(project, state)
     sources = source_roots(project, tree)
     room = frozen_layer(project, tree, {split_id(native).path for native in claimed})
+    owed = (debt.path for debt in state.owed.values() if is_traced(debt.path))
+    trace = tuple(dict.fromkeys((*watchable(edits), *owed)))
     start = tree if state.turn is None else state.turn.tree
     watched = new_lines(project, start, tree, edits)
-    request = TestRequest(claimed, trace=watchable(edits), watch=watched, timeout=limit, sources=sources)
+    request = TestRequest(claimed, trace=trace, watch=watched, timeout=limit, sources=sources)
     places = {c.native_id: c.place for c in state.claims.values()}
     report = run_suite_traced(
         project, request, lambda result: _fails_otherwise(result, places), progress=progress, layer=room

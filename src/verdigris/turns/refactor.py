@@ -28,7 +28,8 @@ from verdigris.checks.file_use import data_outside, objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor import MUTATION_SECONDS, behaviour_changes, find_unkept, survivors
+from verdigris.checks.other_inputs import behaviour_changes
+from verdigris.checks.refactor import MUTATION_SECONDS, find_unkept, survivors
 from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing

@@ -218,6 +218,7 @@ def _take_variant(run: _PytestRun, index: int, message: Mapping[str, Any]) -> No
         index=index,
         outcomes=dict(message["outcomes"]),
         places={i: tuple(Place(p, n) for p, n in frames) for i, frames in message["places"].items()},
+        messages=dict(message["messages"]),
         why=message["why"],
     )
 

@@ -60,7 +60,7 @@ def main() -> None:
 
         os._exit(run_set.RunSet(channel, tool, load=load, start=start).run())
     code_loading.withhold_texts(channel.settings)
-    tracer = tracing.start(channel.settings)
+    tracer = tracing.start(channel.settings, windows=tool == "pytest")
     uses.begin(channel.settings)  # after our own tracer: it takes every later one for the project's
     code = start(channel.send)
     uses.report(channel.send)

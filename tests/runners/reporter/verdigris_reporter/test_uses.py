@@ -319,11 +319,60 @@ def _packages() -> str:
     return str(Path(pytest.__file__).parent.parent)
 
 
-def test_a_traced_run_tells_of_the_functions_in_the_traced_files(project: PyProject) -> None:
-    test = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\n"
-    project.write("test_it.py", f"{test}def test_idle():\n    pass\n")
-    _, report = project.execute(trace=("calc.py",))
+def test_of_traced_files_a_run_tells_which_tests_call_their_functions(project: PyProject) -> None:
+    project.write("other.py", "def far():\n    return 1\n")
+    project.write(
+        "test_it.py",
+        """\
+        import threading
+        import pytest
+        import other
+        from calc import add, sub
+
+        @pytest.fixture
+        def three():
+            yield add(1, 2)
+            sub(1, 1)
+
+        def test_fixture(three):
+            assert three == 3
+
+        def test_thread():
+            thread = threading.Thread(target=sub, args=(2, 1))
+            thread.start()
+            thread.join()
+
+        def test_far():
+            assert other.far() == 1
+        """,
+    )
+    _, report = project.execute(trace=["calc.py"])
     assert report.uses is not None
-    assert functions(report.uses, "test_add") == {("calc.py", 1)}
-    assert functions(report.uses, "test_idle") == set()
     assert {path for path, _ in report.uses.places} == {"calc.py"}
+    assert functions(report.uses, "test_fixture") == {("calc.py", 1), ("calc.py", 5)}
+    assert ("calc.py", 5) in functions(report.uses, "test_thread")
+    assert functions(report.uses, "test_far") == set()
+    assert report.uses.tests["test_it.py::test_far"].unsure is False
+
+
+def test_code_that_hooks_and_case_ids_run_is_traced_and_told_of_all_tests(project: PyProject) -> None:
+    project.write(
+        "conftest.py",
+        "import calc\n\ndef pytest_collection_modifyitems():\n    calc.sub(0, 1)\n",
+    )
+    project.write(
+        "test_it.py",
+        """\
+        import pytest
+        from calc import add
+
+        @pytest.mark.parametrize("number", [1, 2], ids=lambda number: str(add(number, 1)))
+        def test_it(number):
+            assert number
+        """,
+    )
+    _, report = project.execute(trace=["calc.py"])
+    assert report.uses is not None
+    assert (report.lines, report.cut) == ({"calc.py": frozenset({1, 2, 5, 6})}, False)
+    common = {report.uses.places[n] for n in report.uses.sets[report.uses.common[""]]}
+    assert common == {("calc.py", 1), ("calc.py", 5)}

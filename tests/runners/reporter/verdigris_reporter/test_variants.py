@@ -383,7 +383,14 @@ def test_the_channel_cannot_be_written_by_a_run(tmp_path: Path) -> None:
 
 
 def test_a_variant_that_is_reported_twice_says_nothing() -> None:
-    told = {"kind": "variant", "index": 0, "outcomes": {"t": "failed"}, "places": {}, "why": ""}
+    told = {
+        "kind": "variant",
+        "index": 0,
+        "outcomes": {"t": "failed"},
+        "places": {},
+        "messages": {},
+        "why": "",
+    }
     line = f"n {json.dumps(told)}".encode()
 
     def read(*lines: bytes) -> TestReport:

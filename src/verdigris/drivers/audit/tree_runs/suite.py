@@ -109,7 +109,8 @@ class TestRuns:
         found = Suite(_slim(report), tuple(trace))
         if report.ended is RunEnd.FINISHED:
             self.suites.keep_suite(WHOLE, self._key(tree), found)
-            self._keep_record(tree, make_record(self.at(tree), tree, report))
+            if uses and self.reuse:
+                self._keep_record(tree, make_record(self.at(tree), tree, report))
         return found
 
     def whole(self, tree: str) -> Suite | None:

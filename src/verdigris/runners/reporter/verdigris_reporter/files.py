@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
-from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - the package has another name when injected
+from . import audit_events  # noqa: TID252 - the package has another name when injected
+from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - same
 from .outside import HEARD, OutsideReads  # noqa: TID252 - same
 
 if TYPE_CHECKING:
@@ -54,19 +56,9 @@ class OpenedFiles:
     def start(self) -> None:
         self.report_loaded()
         self._outside.start()
-        handlers, hear = self._handlers, self._outside.hear
-
-        def handle_event(event: str, args: Any) -> None:
-            handler = handlers.get(event)
-            try:
-                if handler is not None:
-                    handler(args)
-                elif event in HEARD:
-                    hear(event, args)
-            except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-                return  # the name is invalid: the call that used it fails by itself
-
-        sys.addaudithook(handle_event)
+        audit_events.listen(
+            {**{event: partial(self._outside.hear, event) for event in HEARD}, **self._handlers}
+        )
 
     def report_loaded(self) -> None:
         """Reports the environment's modules that are loaded: some may be older than the run."""

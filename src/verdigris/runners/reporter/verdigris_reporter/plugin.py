@@ -20,6 +20,7 @@ from .limit import Limit  # noqa: TID252 - same
 from .names import AskedTests, WorktreeNames, code_of, definition  # noqa: TID252 - same
 from .preload import compare_environment, shorten_lists_of_names  # noqa: TID252 - same
 from .properties import Watch, property_facts  # noqa: TID252 - same
+from .tracing_windows import TracingWindows  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -67,6 +68,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     """
     if CHANNEL.settings.get("trace"):
         early_config.known_args_namespace.no_cov = True
+        early_config.pluginmanager.register(TracingWindows(CHANNEL.settings["worktree"]))
     outcome = yield
     error = outcome.excinfo[1] if outcome.excinfo else None
     if error is not None and type(error).__name__ == "ConftestImportFailure":
@@ -97,11 +99,12 @@ class Reporter:
         self.selection = AskedTests(settings.get("select") or [])
         self.limit = Limit(settings.get("limit"))
         self.worker = worker
-        self.tracer = tracing.start(settings) if worker else None
+        self.tracer = tracing.start(settings, windows=True) if worker else None
         self.ids: dict[str, str] = {}
         self.told = False
         self.said: list[dict[str, Any]] = []
         if worker:
+            config.pluginmanager.register(TracingWindows(settings["worktree"]))
             OpenedFiles(settings["worktree"], self._keep_message).start()
         CHANNEL.send(
             "start",

@@ -15,6 +15,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from . import audit_events  # noqa: TID252 - the package has another name when injected
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -64,10 +66,10 @@ class SettingsWatch:
         self._library = [name for name in getattr(sys, "stdlib_module_names", ()) if name in sys.modules]
         self._environment = dict(os.environ)
         self._moved = False
-        sys.addaudithook(self._hear)
+        audit_events.listen(dict.fromkeys(_ENVIRONMENT, self._note_move))
 
-    def _hear(self, event: str, _args: Any) -> None:
-        self._moved = self._moved or event in _ENVIRONMENT
+    def _note_move(self, _args: Any) -> None:
+        self._moved = True
 
     def begin_line(self, frame: Any, name: str) -> bool:
         """The line of the frame is about to run. Returns whether it shall be told again."""
@@ -75,20 +77,20 @@ class SettingsWatch:
             return True
         line = frame.f_lineno
         runs = self._runs.get((name, line), _MOST)
-        self._end(frame)
+        is_read = self._end(frame)
         if runs < _MOST:
             self._runs[name, line] = runs + 1
-            self._compare()
+            if not is_read:
+                self._compare()
             self._going.append((frame, f"{name}:{line}"))
-            self._last = self._read()
         return runs < _MOST
 
     def end_call(self, frame: Any) -> None:
         """The frame returns or yields."""
-        if self._going and self._end(frame) and self._going:
-            self._last = self._read()
+        self._end(frame)
 
     def _end(self, frame: Any) -> bool:
+        """Whether a line of the frame was running, so that all is read anew."""
         if not self._going or self._going[-1][0] is not frame:
             return False
         self._compare()
@@ -96,10 +98,12 @@ class SettingsWatch:
         return True
 
     def _compare(self) -> None:
+        """Reads all, and notes what the line that is running has changed."""
+        before_line, self._last = self._last, self._read()
         if not self._going:
             return
-        now, at = self._read(), self._going[-1][1]
-        for template, old, new in zip(_TEMPLATES, self._last, now):  # noqa: B905 - before Python 3.10
+        at = self._going[-1][1]
+        for template, old, new in zip(_TEMPLATES, before_line, self._last):  # noqa: B905 - before Python 3.10
             for key in {**old, **new} if old is not new else ():
                 before, after = old.get(key, _ABSENT), new.get(key, _ABSENT)
                 if before is not after and not _is_same(key, before, after):

@@ -5,16 +5,18 @@ Also, what code of tests these files call by a name of their own: a double that 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .code_loading import OwnFiles  # noqa: TID252 - the package has another name when injected
+from . import audit_events  # noqa: TID252 - the package has another name when injected
+from .code_loading import OwnFiles  # noqa: TID252 - same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .settings_watch import SettingsWatch  # noqa: TID252 - as above
 
@@ -35,8 +37,8 @@ class Tracer:
         self.lines: dict[str, set[int]] = {path: set() for path in paths}
         self.cut = False
         """Whether Python dropped the tracer in a test: lines that ran later in it are missing."""
-        self.heard: Any = None
-        """Called with the code of each call in a traced file, before Python 3.12."""
+        self.hear: Callable[[int], None] | None = None
+        """Gets the id of the code of each traced function that is called, if the tracer hears of calls."""
         self.watch: SettingsWatch | None = None
         self.test = ""
         """The test that runs."""
@@ -46,16 +48,20 @@ class Tracer:
         self._pairs: set[Any] = set()
         self._may_stand_in: dict[str, bool] = {}
 
-    def start(self) -> None:
-        pass
+    def start(self, *, windows: bool = False) -> None:
+        """`windows`: whoever runs the tests opens a `window` wherever code of the project may run."""
+
+    @contextlib.contextmanager
+    def window(self) -> Iterator[None]:
+        yield
 
     def renew(self, test: str = "") -> None:
         """Call it before each test."""
         self.test = test
 
-    def is_listening(self) -> bool:
-        """Whether no other tool took our place."""
-        return True
+    def has_lost(self) -> bool:
+        """Whether it may have missed calls since it was asked this."""
+        return False
 
     def stop(self) -> dict[str, set[int]]:
         return self.lines
@@ -97,7 +103,7 @@ class Monitor(Tracer):
     Each line costs once; coverage tools are not disturbed.
     """
 
-    def start(self) -> None:
+    def start(self, *, windows: bool = False) -> None:  # noqa: ARG002 - it costs nothing elsewhere
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # typed for 3.11
         # The ids without a meaning in PEP 669 first; 1 is coverage's.
         self._tool = next(number for number in (3, 4, 0, 2) if monitoring.get_tool(number) is None)
@@ -137,70 +143,107 @@ class Monitor(Tracer):
 
 
 class TraceFunction(Tracer):
-    """Records by `sys.settrace`, before Python 3.12."""
+    """Records by `sys.settrace`, before Python 3.12.
+
+    Each call costs, and a test tool makes thousands for a test. With windows it listens only while a window
+    is open or a module of the project is loaded.
+    """
 
     def __init__(self, root: str, paths: list[str]) -> None:
         super().__init__(root, paths)
-        self._left: dict[int, set[int] | None] = {}
+        self._left: dict[int, set[int]] = {}
+        """The lines that were not seen yet, by the id of their function."""
         self._codes: list[Any] = []
         self._known_lines: dict[int, int] = {}
         """How many lines without news each function ran in this test."""
+        self._ours = self._call
+        self._loading: Any = None
+        """The code of the module for which it listens."""
+        self._windows = self._lost = False
 
-    def start(self) -> None:
-        threading.settrace(self._call)
-        sys.settrace(self._call)
+    def start(self, *, windows: bool = False) -> None:
+        self._windows = windows
+        threading.settrace(self._ours)
+        sys.settrace(None if windows else self._ours)
+        if windows:
+            audit_events.listen({"exec": self._begin_loading})
+
+    @contextlib.contextmanager
+    def window(self) -> Iterator[None]:
+        opens = self._windows and sys.gettrace() is None
+        if opens:
+            sys.settrace(self._ours)
+        self._lost = self._lost or sys.gettrace() != self._ours
+        try:
+            yield
+        finally:
+            if opens:
+                self._close()
 
     def renew(self, test: str = "") -> None:
         """Python drops a trace function that fails, and ours does where a test recurses too deeply."""
         self.test = test
         self._known_lines.clear()
-        if sys.gettrace() is None:
+        if sys.gettrace() is None and not self._windows:
             self.cut = True
-            sys.settrace(self._call)
+            sys.settrace(self._ours)
 
-    def is_listening(self) -> bool:
-        return sys.gettrace() == self._call
+    def has_lost(self) -> bool:
+        lost = self._lost or not (self._windows or sys.gettrace() == self._ours)
+        self._lost = False
+        return lost
 
     def stop(self) -> dict[str, set[int]]:
         """Returns the lines that ran; nothing if another tracer, such as a coverage tool, replaced ours."""
-        if sys.gettrace() not in (None, self._call):
+        if sys.gettrace() not in (None, self._ours):
             return {}
-        self.cut = self.cut or sys.gettrace() is None
+        self.cut = self.cut or (sys.gettrace() is None and not self._windows)
+        self._windows = False
         sys.settrace(None)
         return self.lines
 
+    def _close(self) -> None:
+        if sys.gettrace() == self._ours:
+            sys.settrace(None)
+        else:
+            self.cut = self._lost = True
+
+    def _begin_loading(self, args: Any) -> None:
+        if self._windows and sys.gettrace() is None:
+            name = getattr(args[0], "co_filename", "")
+            if isinstance(name, str) and self._own.has(name):
+                self._loading = args[0]
+                sys.settrace(self._ours)
+
     def _call(self, frame: Any, event: str, _argument: Any) -> Any:
-        code = frame.f_code
-        try:
-            left = self._left[id(code)]
-        except KeyError:
-            left = self._left[id(code)] = self._begin(code)
         if event != "call":
             return None
-        if left is None:
+        code = frame.f_code
+        name, loads = self.name(code.co_filename), code is self._loading
+        if name is None:
             if self.may_stand_in(code.co_filename):
                 self.note_double(frame)
-            return None
-        if self.heard is not None:
-            self.heard(code)
-        if not left or self._known_lines.get(id(code), 0) >= _ENOUGH:
-            return None
-        return self._watch(code, left)
+            return self._end_loading if loads else None
+        key = id(code)
+        if self.hear is not None:
+            self.hear(key)
+        if key not in self._left:
+            self._codes.append(code)  # an id is its own only as long as it lives
+            self._left[key] = _lines_of(code) - self.lines[name]
+        if loads or (self._left[key] and self._known_lines.get(key, 0) < _ENOUGH):
+            return self._watch(name, key, loads=loads)
+        return None
 
-    def _begin(self, code: Any) -> set[int] | None:
-        """The lines of a function that were not seen yet; None for what is not to be traced."""
-        self._codes.append(code)  # an id is its own only as long as it lives
-        name = self.name(code.co_filename)
-        return None if name is None else _lines_of(code) - self.lines[name]
+    def _end_loading(self, _frame: Any, event: str, _argument: Any) -> Any:
+        if event == "return":
+            self._loading = None
+            self._close()
+        return self._end_loading
 
-    def _watch(self, code: Any, left: set[int]) -> Any:
-        seen, counts, key = self.lines[self._known[code.co_filename] or ""], self._known_lines, id(code)
-
-        watch, name = self.watch, self._known[code.co_filename] or ""
+    def _watch(self, name: str, key: int, *, loads: bool) -> Any:
+        seen, left, counts, watch = self.lines[name], self._left[key], self._known_lines, self.watch
 
         def local(frame: Any, event: str, _argument: Any) -> Any:
-            if watch is not None and event == "return":
-                watch.end_call(frame)
             if event == "line":
                 if watch is not None:
                     watch.begin_line(frame, name)
@@ -211,6 +254,11 @@ class TraceFunction(Tracer):
                     counts[key] = counts.get(key, 0) + 1
                     if counts[key] >= _ENOUGH:
                         frame.f_trace_lines = False
+            elif event == "return":
+                if watch is not None:
+                    watch.end_call(frame)
+                if loads:
+                    self._end_loading(frame, event, None)
             return local
 
         return local
@@ -250,7 +298,8 @@ TRACER = Tracer("", [])
 """The one that was started last."""
 
 
-def start(settings: dict[str, Any]) -> Tracer:
+def start(settings: dict[str, Any], *, windows: bool = False) -> Tracer:
+    """`windows`: see `Tracer.start`."""
     global TRACER  # noqa: PLW0603 - whoever starts a test renews it
     paths = settings.get("trace") or []
     kind = Monitor if hasattr(sys, "monitoring") else TraceFunction
@@ -259,7 +308,7 @@ def start(settings: dict[str, Any]) -> Tracer:
         from .settings_watch import SettingsWatch  # noqa: TID252 - the package has another name when injected
 
         TRACER.watch = SettingsWatch(settings["watch"])
-    TRACER.start()
+    TRACER.start(windows=windows)
     return TRACER
 
 

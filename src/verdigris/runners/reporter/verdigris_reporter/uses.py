@@ -13,7 +13,7 @@ import sys
 from functools import _lru_cache_wrapper
 from typing import TYPE_CHECKING, Any
 
-from . import tracing  # noqa: TID252 - the package has another name when injected
+from . import audit_events, tracing  # noqa: TID252 - the package has another name when injected
 from .code_loading import INSTALLED, OwnFiles  # noqa: TID252 - same
 
 if TYPE_CHECKING:
@@ -79,23 +79,20 @@ class Uses:
         early = _Traced if self._only else _Profile
         self._watch = (_Monitor if hasattr(sys, "monitoring") else early)(self)
         self._watch.start()
+        audit_events.listen(
+            {**dict.fromkeys(self._watch.unseen, self._note_unseen), "exec": self._number_functions}
+        )
+        if not self._only:
+            audit_events.listen({"open": self._on_open, **dict.fromkeys(_LISTS, self._on_list)})
 
-        def handle_event(event: str, args: Any) -> None:
-            if event == "exec":
-                self._number_functions(args[0])
-            elif event == "open":
-                self._on_open(args[0])
-            elif event in _LISTS:
-                self._on_list(args[0])
-            elif event in self._watch.unseen and not self._watch.busy and not _restores_tracer(event):
-                self._unsure.add(self._at)
-
-        sys.addaudithook(handle_event)
-
-    def note_call(self, code: Any) -> None:
-        number = self._known.get(id(code))
+    def note_call(self, code_id: int) -> None:
+        number = self._known.get(code_id)
         if number is not None:
             self._seen.add(number)
+
+    def _note_unseen(self, _args: Any) -> None:
+        if not self._watch.busy and not _restores_tracer(sys._getframe(2)):  # noqa: SLF001 - as `inspect`
+            self._unsure.add(self._at)
 
     def begin_tests(self, config: Any = None) -> None:
         """Call it when all tests are collected; `config` is pytest's."""
@@ -170,15 +167,14 @@ class Uses:
     def _count(self) -> list[tuple[int, int]]:
         return [one.cache_info()[:2] for one, _ in self._wrappers]
 
-    def _number_functions(self, code: Any) -> None:
+    def _number_functions(self, args: Any) -> None:
         """Gives a number to each function of a module that is about to run."""
+        code = args[0]
         name = getattr(code, "co_filename", "")
         path = self._relative(name) if isinstance(name, str) else ""
-        if not path:
+        if not path or (self._only and path not in self._only):
             return
         self._files.add(path)
-        if self._only and path not in self._only:
-            return
         self._alive.append(code)
         left = [one for one in code.co_consts if hasattr(one, "co_consts")]
         if code.co_name != "<module>":
@@ -190,14 +186,16 @@ class Uses:
             self._places.append((path, one.co_firstlineno))
             self._watch.add(one)
 
-    def _on_open(self, name: Any) -> None:
+    def _on_open(self, args: Any) -> None:
+        name = args[0]
         if not isinstance(name, (str, bytes)) or not (path := self._relative(_absolute(name))):
             return
         code = path.endswith((".py", ".pyc"))
         loads = (code or self._at == SHARED) and _is_for_loading(sys._getframe(2))  # noqa: SLF001 - as `inspect`
         (self._loaded if loads else self._read).add(path)
 
-    def _on_list(self, name: Any) -> None:
+    def _on_list(self, args: Any) -> None:
+        name = args[0]
         path = _absolute("." if name is None else name) if not isinstance(name, int) else ""
         if self._own.has(path + "/") and not _is_for_loading(sys._getframe(2)):  # noqa: SLF001 - same
             self._listed.add(self._relative(path + "/") or ".")
@@ -266,7 +264,7 @@ class _Monitor(_Watch):
         ran, enough = self._uses.note_call, self._api.DISABLE
 
         def heard(code: Any, _offset: int) -> Any:
-            ran(code)
+            ran(id(code))
             return enough
 
         for event in (events.PY_START, events.PY_RESUME):
@@ -289,13 +287,13 @@ class _Monitor(_Watch):
 class _Traced(_Watch):
     """Hears before Python 3.12 of what the tracer sees anyway, in all threads."""
 
-    unseen = _UNSEEN
+    unseen = _UNSEEN | {"sys.settrace"}
 
     def start(self) -> None:
-        tracing.TRACER.heard = self._uses.note_call
+        tracing.TRACER.hear = self._uses.note_call
 
     def is_undisturbed(self) -> bool:
-        return tracing.TRACER.is_listening()
+        return not tracing.TRACER.has_lost()
 
 
 class _Profile(_Watch):
@@ -313,7 +311,7 @@ class _Profile(_Watch):
 
         def heard(frame: Any, event: str, _argument: Any) -> None:
             if event == "call":
-                ran(frame.f_code)
+                ran(id(frame.f_code))
 
         class RestorableProfiler(Profiler):
             """A profiler that a test may replace by `sys.setprofile` and later set again as a function."""
@@ -334,7 +332,7 @@ class _Profile(_Watch):
         if ours:
             self._stop_listening()  # this also counts the calls that have not returned yet
         for entry in self._profiler.getstats():
-            self._uses.note_call(entry[0])
+            self._uses.note_call(id(entry[0]))
         self._profiler.clear()
         if ours:
             self._listen()
@@ -357,9 +355,9 @@ class _Profile(_Watch):
         self.busy = False
 
 
-def _restores_tracer(event: str) -> bool:
+def _restores_tracer(frame: Any) -> bool:
     """Whether doctest or our own tracer sets a tracer again that was there before an example or a test."""
-    return event == "sys.settrace" and sys._getframe(2).f_code.co_filename.endswith(_RESTORING)  # noqa: SLF001 - same
+    return bool(frame.f_code.co_filename.endswith(_RESTORING))
 
 
 def _is_for_loading(frame: Any) -> bool:

@@ -137,7 +137,7 @@ class ReadyProcess:
             code_loading.withhold_texts(self._channel.settings)
             if traced:
                 self._channel.settings.update(self._watched)
-                tracer = tracing.start(self._channel.settings)
+                tracer = tracing.start(self._channel.settings, windows=self._tool == "pytest")
 
         if known is None:
             branch()

@@ -161,6 +161,7 @@ class Outcomes:
         self._status: dict[str, str] = {}
         self._ended: set[str] = set()
         self._places: dict[str, list[Any]] = {}
+        self._messages: dict[str, Any] = {}
         self.lines: dict[str, list[int]] = {}
         """The executed lines of each traced file."""
         self.cut = False
@@ -175,6 +176,7 @@ class Outcomes:
         return {
             "outcomes": {i: status for i, status in self._status.items() if i in self._ended},
             "places": self._places,
+            "messages": self._messages,
         }
 
     def take(self, message: dict[str, Any]) -> None:
@@ -197,7 +199,9 @@ class Outcomes:
         if _RANK[status] >= _RANK[self._status.get(test, "passed")]:
             self._status[test] = status
         if status == "failed":
-            frames = (message.get("failure") or {}).get("frames", ())
+            failure = message.get("failure") or {}
+            frames = failure.get("frames", ())
+            self._messages[test] = failure["message"] if failure.get("assertion") else None
             self._places[test] = [place for place in frames if place[0] in self._files]
         if message["phase"] == "teardown":
             self._ended.add(test)
