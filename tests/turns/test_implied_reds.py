@@ -126,6 +126,14 @@ def test_a_test_that_a_stub_satisfies_is_no_red(world: World, test: str) -> None
     assert world.state.phase is Phase.RED
 
 
+def test_a_name_that_is_handed_on_and_called_elsewhere_is_red_as_it_was(world: World) -> None:
+    test = "import calc\n\n\ndef test_all():\n    assert list(map(calc.sub, [3], [1])) == [2]\n"
+    world.write("tests/test_all.py", test)
+    assert isinstance(edit(world, CALC + SUB), Allow)
+    (run,) = [run for run in world.events(TestRun) if isinstance(run, TestRun)]
+    assert run.failure.startswith("AttributeError")
+
+
 def test_a_run_that_takes_too_long_goes_on_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[str, ...]] = []
     monkeypatch.setattr(implied_reds, "seconds_left", lambda: 4.0)

@@ -43,11 +43,8 @@ def run_over_stubs(
     project: Project, asked: StubRun, runs: Sequence[TestRun], natives: Collection[str], layer: Layer
 ) -> StubRun:
     """`asked`: the run without stubs, and the missing ones. `runs`: as judged. `natives`: as requested."""
-    undecided = frozenset(
-        run.native_id
-        for run in runs
-        if run.red not in {None, "valid"} or (run.red and asks_existence(project, run))
-    )
+    undecided = frozenset(run.native_id for run in runs if run.red not in {None, "valid"})
+    doubted = frozenset(run.native_id for run in runs if run.red and asks_existence(project, run))
     for path, stubs in asked.stubs.items():
         names = tuple(name for name in natives if split_id(name).path == path) or (path,)
         files = reader_of(path).stubs.path_files(path, stubs, ProjectFiles.of(project, layer.wanted))
@@ -56,7 +53,7 @@ def run_over_stubs(
         # Nothing that the stubs' files held is a part of the project.
         uses = tuple(use for use in over.files if use.path not in texts)
         opened = tuple(name for name in over.opened if name not in texts)
-        asked = _take_failures(asked, path, replace(over, files=uses, opened=opened), undecided)
+        asked = _take_results(asked, path, replace(over, files=uses, opened=opened), undecided, doubted)
     return asked
 
 
@@ -66,14 +63,20 @@ def _lay_texts(project: Project, layer: Layer, texts: Mapping[str, bytes]) -> La
     return replace(layer, wanted=project.workspace.compose(layer.wanted, contents))
 
 
-def _take_failures(asked: StubRun, path: str, over: TestReport, undecided: Collection[str]) -> StubRun:
-    """Takes what failed over the stubs; a file that does not load over them either stays as it was."""
+def _take_results(
+    asked: StubRun, path: str, over: TestReport, undecided: Collection[str], doubted: Collection[str]
+) -> StubRun:
+    """Takes what failed over the stubs; a file that does not load over them either stays as it was.
+
+    `doubted`: what is red without stubs stays so unless it passes over them.
+    """
     report = asked.report
     if over.ended is not RunEnd.FINISHED or any(error.path in {"", path} for error in over.errors):
         return asked
     unloaded = any(error.path == path for error in report.errors)
-    mine = [r for r in over.results if unloaded or r.native_id in undecided]
-    failed = tuple(r for r in mine if r.status in {Status.FAIL, Status.ERROR})
+    mine = [r for r in over.results if unloaded or r.native_id in undecided or r.native_id in doubted]
+    bad = (r for r in mine if r.status in {Status.FAIL, Status.ERROR})
+    failed = tuple(r for r in bad if unloaded or r.native_id in undecided)
     passed = tuple(r.native_id for r in mine if r.status is Status.PASS)
     decided = {*passed, *(result.native_id for result in failed)}
     kept = tuple(result for result in report.results if result.native_id not in decided)
