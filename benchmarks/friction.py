@@ -1,9 +1,9 @@
 """What the gate costs an agent: everyday tasks with the real Claude Code, gated and ungated.
 
-The model is a script: for each task the calls of an agent that knows what the laws at a session's start say,
-and the calls of its twin in a repository without Verdigris. So this tells what the gate does to an honest
-agent, and not how well a model reads the laws. Run it with `PYTHONPATH=tests python benchmarks/friction.py`;
-tasks may be named.
+The model is a script. In the first tasks it works test-first and knows nothing of Verdigris: its calls are
+those of its twin in a repository without it. In the others it knows what the laws at a session's start say.
+So this tells what the gate does to an honest agent, and not how well a model reads the laws. Run it with
+`PYTHONPATH=tests python benchmarks/friction.py`; tasks may be named.
 """
 
 from __future__ import annotations
@@ -27,8 +27,15 @@ if TYPE_CHECKING:
 RUFF = Path(sys.executable).with_name("ruff")
 BODY = "    return a + b\n"
 SUB = "\n\ndef sub(a, b):\n    return a - b\n"
-TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 1\n"
-TEST_NONE = "import calc\n\n\ndef test_none_is_nothing():\n    assert calc.add(None, 2) == 2\n"
+TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(5, 3) == 2\n"
+TEST_NONE = """\
+import calc
+
+
+def test_none_is_nothing():
+    assert calc.add(None, 2) == 2
+    assert calc.add(2, None) == 2
+"""
 WRONG = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 5\n"
 CHARACTER = "import calc\n\n\ndef test_negative():\n    assert calc.add(-1, -2) == -3\n"
 FIXED = "    return (a or 0) + (b or 0)\n"
@@ -69,19 +76,45 @@ def corrected(place: Place) -> Step:
     return place.append("tests/test_new.py", "== 5", "== 1")
 
 
+SHOP = "def total(prices):\n    return sum(prices)\n"
+SLUG = 'def slug(text):\n    return "-".join(text.lower().split())\n'
+TEST_SHOP = "from shop import total\n\n\ndef test_total():\n    assert total([2, 5]) == 7\n"
+TEST_SLUG = "from slug import slug\n\n\ndef test_slug():\n    assert slug('Two Words') == 'two-words'\n"
+
+
+def feature(place: Place) -> tuple[Step, ...]:
+    return (place.write("tests/test_new.py", TEST_SUB), *edit(place, BODY + SUB), PYTEST)
+
+
+def bug(place: Place) -> tuple[Step, ...]:
+    return (place.write("tests/test_new.py", TEST_NONE), *edit(place, FIXED), PYTEST)
+
+
+def modules(place: Place) -> tuple[Step, ...]:
+    return (
+        place.write("tests/test_shop.py", TEST_SHOP),
+        place.write("tests/test_slug.py", TEST_SLUG),
+        place.write("shop.py", SHOP),
+        place.write("slug.py", SLUG),
+        PYTEST,
+    )
+
+
+def source_first(place: Place) -> tuple[Step, ...]:
+    return (*edit(place, BODY + SUB), place.write("tests/test_new.py", TEST_SUB), PYTEST)
+
+
+def corrected_order(place: Place) -> tuple[Step, ...]:
+    """The first edit is denied; what is said then is what the agent does."""
+    denied, test = edit(place, BODY + SUB), place.write("tests/test_new.py", TEST_SUB)
+    return (*denied, test, denied[-1], PYTEST)
+
+
 TASKS = (
-    Task(
-        "feature",
-        lambda p: (p.write("tests/test_new.py", TEST_SUB), *edit(p, BODY + SUB), PYTEST),
-        lambda p: (*first_test(p, TEST_SUB), *edit(p, BODY + SUB), bash("tdd settle")),
-        lambda p: "def sub" in p.read("calc.py"),
-    ),
-    Task(
-        "bug",
-        lambda p: (p.write("tests/test_new.py", TEST_NONE), *edit(p, FIXED), PYTEST),
-        lambda p: (*first_test(p, TEST_NONE), *edit(p, FIXED), bash("tdd settle")),
-        lambda p: FIXED in p.read("calc.py"),
-    ),
+    Task("feature", feature, feature, lambda p: "def sub" in p.read("calc.py")),
+    Task("bug", bug, bug, lambda p: FIXED in p.read("calc.py")),
+    Task("two new modules", modules, modules, lambda p: "def slug" in p.read("slug.py")),
+    Task("source first", source_first, corrected_order, lambda p: "def sub" in p.read("calc.py")),
     Task(
         "wrong test corrected",
         lambda p: (

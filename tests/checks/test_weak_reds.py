@@ -12,6 +12,7 @@ from verdigris.core.debts import list_debts
 from verdigris.core.events import EditClaim
 from verdigris.core.verdict import Kind
 from verdigris.turns.claim_check import Claimed
+from verdigris.turns.completion import list_owed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +93,7 @@ def test_a_second_test_that_rules_the_body_out_pays_it(world: World) -> None:
     world.settle()
     world.write("tests/test_more.py", "import calc\n\n\ndef test_more():\n    assert calc.sub(9, 3) == 6\n")
     assert world.test("tests/test_more.py").paid
-    assert not world.state.owed
+    assert list_owed(world.project) == ()
 
 
 def test_what_was_not_tried_in_the_time_is_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

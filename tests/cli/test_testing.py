@@ -17,7 +17,7 @@ from verdigris.core.report import (
     TestResult,
 )
 from verdigris.core.verdict.redness import WHY_NOT
-from verdigris.turns import test
+from verdigris.turns import test_record
 
 pytestmark = pytest.mark.quick
 
@@ -37,12 +37,12 @@ RED = TestRun(
 GREEN = replace(RED, test_id="tests/test_a.py::test_b", status=Status.PASS, red=None, failure="", place="")
 
 
-def _texts(tested: test.Tested, *, quiet: bool = False) -> list[str]:
+def _texts(tested: test_record.Tested, *, quiet: bool = False) -> list[str]:
     return [line.text for line in view.report_lines(tested, quiet=quiet)]
 
 
 def test_a_valid_red_shows_its_failure_and_place() -> None:
-    tested = test.Tested((RED, GREEN), REPORT, "red", "`tdd claim X PATH`")
+    tested = test_record.Tested((RED, GREEN), REPORT, "red", "`tdd claim X PATH`")
     assert _texts(tested) == [
         "fail tests/test_a.py::test_a  red: valid",
         "    AssertionError: assert 1 == 2 (tests/test_a.py:4)",
@@ -53,7 +53,7 @@ def test_a_valid_red_shows_its_failure_and_place() -> None:
 
 
 def test_an_invalid_red_says_why_not_and_what_to_do() -> None:
-    tested = test.Tested((replace(RED, status=Status.ERROR, red="fixture"),), REPORT, "red", "-")
+    tested = test_record.Tested((replace(RED, status=Status.ERROR, red="fixture"),), REPORT, "red", "-")
     reason, following = WHY_NOT["fixture"]
     assert f"    no valid red: {reason}" in _texts(tested)
     assert f"    next: {following}" in _texts(tested)
@@ -62,12 +62,12 @@ def test_an_invalid_red_says_why_not_and_what_to_do() -> None:
 def test_a_reason_that_the_table_does_not_know_is_still_shown() -> None:
     assert any(
         "(unheard-of)" in text
-        for text in _texts(test.Tested((replace(RED, red="unheard-of"),), REPORT, "red", "-"))
+        for text in _texts(test_record.Tested((replace(RED, red="unheard-of"),), REPORT, "red", "-"))
     )
 
 
 def test_a_skip_has_a_yellow_dot_and_no_red() -> None:
-    tested = test.Tested(
+    tested = test_record.Tested(
         (replace(RED, status=Status.SKIP, red=None, failure="", place=""),), REPORT, "red", "-"
     )
     line = view.report_lines(tested)[0]
@@ -75,15 +75,19 @@ def test_a_skip_has_a_yellow_dot_and_no_red() -> None:
 
 
 def test_quiet_leaves_only_the_summary() -> None:
-    assert _texts(test.Tested((RED,), REPORT, "red", "-"), quiet=True) == ["1 failed in 1.23 s; phase red"]
+    assert _texts(test_record.Tested((RED,), REPORT, "red", "-"), quiet=True) == [
+        "1 failed in 1.23 s; phase red"
+    ]
 
 
 def test_nothing_run_is_said() -> None:
-    assert _texts(test.Tested((), REPORT, "red", "-"), quiet=True) == ["no test was run in 1.23 s; phase red"]
+    assert _texts(test_record.Tested((), REPORT, "red", "-"), quiet=True) == [
+        "no test was run in 1.23 s; phase red"
+    ]
 
 
 def test_an_answer_from_the_log_is_said_to_be_one() -> None:
-    tested = test.Tested((RED,), None, "red", "-")
+    tested = test_record.Tested((RED,), None, "red", "-")
     assert "(cached" in _texts(tested, quiet=True)[0]
     assert view.report_document(tested)["tests"][0]["cached"] is True
     assert view.report_document(tested)["ended"] is None
@@ -92,7 +96,7 @@ def test_an_answer_from_the_log_is_said_to_be_one() -> None:
 def test_a_run_that_did_not_finish_shows_the_tail_and_the_output_of_its_last_test() -> None:
     died = TestResult("t::x", "t::x", "native", Status.ERROR, RunPhase.CALL, 1, output="the last words")
     report = replace(REPORT, ended=RunEnd.DIED, results=(died,), tail="Fatal Python error\n" * 100)
-    texts = _texts(test.Tested((), report, "red", "-"))
+    texts = _texts(test_record.Tested((), report, "red", "-"))
     assert "    the last words" in texts
     assert texts.count("    Fatal Python error") == view.MOST_OUTPUT
     assert any("the test run died" in text for text in texts)
@@ -100,7 +104,7 @@ def test_a_run_that_did_not_finish_shows_the_tail_and_the_output_of_its_last_tes
 
 def test_a_file_that_does_not_load_says_what_to_do() -> None:
     error = CollectError("tests/test_b.py", "ModuleNotFoundError", "No module named 'nope'\nmore")
-    tested = test.Tested((), replace(REPORT, errors=(error,)), "red", "-")
+    tested = test_record.Tested((), replace(REPORT, errors=(error,)), "red", "-")
     texts = _texts(tested)
     assert texts[0] == "error tests/test_b.py  red: import"
     assert texts[1] == "    ModuleNotFoundError: No module named 'nope'"
@@ -110,7 +114,7 @@ def test_a_file_that_does_not_load_says_what_to_do() -> None:
 
 
 def test_the_document_has_the_keys_of_the_contract() -> None:
-    document = view.report_document(test.Tested((RED,), REPORT, "red", "go on"))
+    document = view.report_document(test_record.Tested((RED,), REPORT, "red", "go on"))
     assert document["tests"] == [
         {
             "id": "tests/test_a.py::test_a",
@@ -121,6 +125,7 @@ def test_the_document_has_the_keys_of_the_contract() -> None:
             "failure": "AssertionError: assert 1 == 2",
             "place": "tests/test_a.py:4",
             "known": False,
+            "over": [],
             "duration_ms": 12,
             "cached": False,
         }
@@ -135,7 +140,7 @@ def test_the_document_has_the_keys_of_the_contract() -> None:
 
 def test_what_the_run_wrote_and_could_not_have_is_said_once() -> None:
     report = replace(REPORT, wrote=("tests/x.py",), notes=("no network of its own",))
-    tested = test.Tested((GREEN,), report, "red", "-")
+    tested = test_record.Tested((GREEN,), report, "red", "-")
     assert _texts(tested)[:2] == [
         "  the run wrote tests/x.py, which the worktree did not get",
         "  no network of its own",
@@ -145,10 +150,10 @@ def test_what_the_run_wrote_and_could_not_have_is_said_once() -> None:
 
 
 def test_a_run_without_a_sandbox_is_told_as_such() -> None:
-    tested = test.Tested((GREEN,), replace(REPORT, sandbox="none"), "red", "-")
+    tested = test_record.Tested((GREEN,), replace(REPORT, sandbox="none"), "red", "-")
     assert sum("sandbox: none" in text for text in _texts(tested)) == 1
     assert view.report_document(tested)["sandbox"] == "none"
-    from_the_log = test.Tested((RED,), None, "red", "-")
+    from_the_log = test_record.Tested((RED,), None, "red", "-")
     assert (view.report_document(from_the_log)["sandbox"], view.report_document(from_the_log)["wrote"]) == (
         None,
         [],
@@ -178,7 +183,7 @@ FAILED = TestResult(
 
 
 def test_details_show_the_projects_own_frames_the_whole_message_and_the_output() -> None:
-    tested = test.Tested((RED,), replace(REPORT, results=(FAILED,)), "red", "-")
+    tested = test_record.Tested((RED,), replace(REPORT, results=(FAILED,)), "red", "-")
     shown = view.report_lines(
         tested, detailed=True, source=lambda place: f"    line {place.line} of {place.path}"
     )
@@ -215,7 +220,7 @@ def test_below_a_stub_that_panics_its_backtrace_is_left_out() -> None:
         FAILED, failure=replace(FAILED.failure, message=message), output="goroutine 7 [running]:\n" * 20
     )
     shown = view.report_lines(
-        test.Tested((RED,), replace(REPORT, results=(stubbed,)), "red", "-"), detailed=True
+        test_record.Tested((RED,), replace(REPORT, results=(stubbed,)), "red", "-"), detailed=True
     )
     assert [line.text for line in shown][1:-2] == [
         "    tests/test_a.py:4",

@@ -71,7 +71,8 @@ def test_each_law_is_met_and_the_turn_ends_in_an_acceptance(tmp_path: Path, lang
     if language == "go":
         lend_go(project)
     play(script, project, stage)
-    assert stage.answers() == [*LAW, WRONG_RED, RED, *TURN]
+    reds = [WRONG_RED, RED] if language == "rust" else [RED]  # a stub without types does not compile
+    assert stage.answers() == [*LAW, *reds, *TURN]
     assert project.log.verify().whole
     assert (project.root / script.source).read_text() == script.good
 

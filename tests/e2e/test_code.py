@@ -66,7 +66,7 @@ def test_a_task_becomes_an_accepted_change(honest: HonestSession) -> None:
     assert "shapes" not in honest.err
     answers = honest.answers
     assert "lint" not in answers[0]
-    assert "calculator.py (new):" in answers[2]
+    assert "it ran over stubs, and no file holds them" in answers[2]
     assert f"red {TEST_ID}: " in answers[4]
     assert answers[5].splitlines()[0] == "written; claims test_add"
     assert answers[5].splitlines()[-1].startswith("[tdd] accepted")

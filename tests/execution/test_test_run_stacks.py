@@ -14,7 +14,7 @@ from verdigris.core.verdict.redness import judge_collect_error
 from verdigris.execution.test_run import collect
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
-from verdigris.turns import test
+from verdigris.turns import test, test_record
 
 CONFIG = f"""\
 stacks:
@@ -52,7 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         return open_project(repo.root, Actor())
 
 
-def ran(project: Project, *words: str) -> test.Tested:
+def ran(project: Project, *words: str) -> test_record.Tested:
     return test.run_tests(project, words, cwd=project.root)
 
 

@@ -58,10 +58,10 @@ def collected(project: Project, *, layer: Layer | None = None) -> frozenset[str]
 def can(monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on no test is run."""
     from verdigris.checks import coverage, suite_tests
-    from verdigris.turns import candidate_run, refactor, test
+    from verdigris.turns import candidate_run, refactor, test, test_record
 
-    for module in (coverage, test, refactor):
+    for module in (coverage, test_record, refactor):
         monkeypatch.setattr(module, "execute_suite", suite)
-    for module in (candidate_run, coverage, test):
+    for module in (candidate_run, coverage, test, test_record):
         monkeypatch.setattr(module, "execute", answer)
     monkeypatch.setattr(suite_tests, "collect", collected)

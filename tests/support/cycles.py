@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from support.gitrepo import GitRepo, copied
 from support.pages import project_files
-from support.turns import CALC, make_world
+from support.turns import CALC, make_live_world, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.drivers.cycle.frame import CycleStep
@@ -105,20 +105,21 @@ def denied(answer: object, rule: str) -> Deny:
     return answer
 
 
-def make_cycle(root: Path, stage: str = "entry", config: str = "") -> CycleWorld:
+def make_cycle(root: Path, stage: str = "entry", config: str = "", *, live: bool = False) -> CycleWorld:
     """A project at the start of a stage; `proven`: the code was accepted."""
-    return CycleWorld(copied(root, lambda place: _make(place, stage, config), "cycle", stage, config))
+    key = ("cycle", stage, config, live)
+    return CycleWorld(copied(root, lambda place: _make(place, stage, config, live=live), *key))
 
 
 _STAGES = ("entry", "plan", "red", "validate", "green", "proven")
 
 
-def _make(root: Path, stage: str, config: str) -> None:
+def _make(root: Path, stage: str, config: str, *, live: bool) -> None:
     """Each project is made from the one before it, so that every step is made once."""
     if stage == "entry":
-        make_world(root, config, **{SPEC_PATH: SPEC})
+        (make_live_world if live else make_world)(root, config, **{SPEC_PATH: SPEC})
         return
-    world = make_cycle(root, _STAGES[_STAGES.index(stage) - 1], config)
+    world = make_cycle(root, _STAGES[_STAGES.index(stage) - 1], config, live=live)
     steps: dict[str, Callable[[], None]] = {
         "plan": world.to_plan,
         "red": world.to_red,

@@ -18,7 +18,8 @@ from verdigris.storage.project import Project, open_project
 from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.settle import Settlement, settle
-from verdigris.turns.test import Tested, run_tests
+from verdigris.turns.test import run_tests
+from verdigris.turns.test_record import Tested
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -80,7 +80,7 @@ def test_what_happens_while_the_law_is_off_is_a_persons_matter(session: World) -
 
 
 def test_a_test_file_that_does_not_load_is_open(session: World) -> None:
-    session.write("tests/test_sub.py", "import nowhere\n" + TEST_SUB)
+    session.write("tests/test_sub.py", "import (\n" + TEST_SUB)
     assert "tests/test_sub.py does not load" in left(session)
 
 

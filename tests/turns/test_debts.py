@@ -11,6 +11,7 @@ from verdigris.core.debts import list_debts
 from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.storage.project import open_project
+from verdigris.turns.completion import list_owed
 from verdigris.turns.next_move import following_move
 from verdigris.turns.person import revise
 
@@ -41,7 +42,7 @@ def accept(world: World, source: str) -> None:
 
 
 def owed(world: World) -> tuple[str, ...]:
-    return list_debts(world.state.owed.values())
+    return list_owed(world.project)
 
 
 def test_code_whose_decisions_a_test_notices_owes_nothing(world: World) -> None:
@@ -66,6 +67,16 @@ def test_a_test_that_notices_it_pays_the_debt_although_it_passes_at_once(world: 
     tested = world.test("tests/test_large.py")
     assert tested.paid
     assert owed(world) == ()
+
+
+def test_a_debt_is_owed_again_once_the_test_that_paid_it_is_gone(world: World) -> None:
+    accept(world, CHOSEN)
+    before = owed(world)
+    assert before
+    world.write("tests/test_large.py", TEST_LARGE)
+    assert world.test("tests/test_large.py").paid
+    (world.root / "tests/test_large.py").unlink()
+    assert owed(world) == before
 
 
 def test_a_test_that_does_not_notice_it_pays_nothing(world: World) -> None:

@@ -421,7 +421,7 @@ def test_the_footer_is_the_same_to_the_byte_for_the_same_facts(tmp_path: Path, c
         world.green()
         world.write("calc.py", CALC + SUB)
         footers.add(world.settle().footer)
-    following = "write one failing test and run `tdd test`"
+    following = "write one failing test, then the code for it; `tdd test` shows the red"
     assert footers == {f"[tdd] accepted: {SUB_ID}; edited calc.py. phase red; next: {following}"}
 
 

@@ -105,12 +105,11 @@ def test_a_round_from_a_test_to_green(tmp_path: Path) -> None:
         "tests/test_cart.py", "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
     )
     told = world.test("tests/test_cart.py")
-    assert told.next == "`tdd stub tests/test_cart.py`"
-    shown = "\n".join(line.text for line in view.report_lines(told))
-    assert "`tdd stub tests/test_cart.py` writes these stubs" in shown
-    assert "  cart.py (new):\n    def total(items):\n        raise NotImplementedError" in shown
-    stubbed(world, "tests/test_cart.py")
     test = "tests/test_cart.py::test_total"
+    assert told.next == f"`tdd claim {test}`"
+    shown = "\n".join(line.text for line in view.report_lines(told))
+    assert "tests/test_cart.py ran over stubs of what source lacks; they are in no file:" in shown
+    assert "  cart.py (new):\n    def total(items):\n        raise NotImplementedError" in shown
     world.claimed(test, "cart.py")
     world.write("cart.py", "def total(items):\n    return sum(items)\n")
     assert world.settle().verdict.kind is Kind.ACCEPTED
@@ -164,8 +163,6 @@ class TestColour:
 def test_a_member_that_a_class_lacks_while_the_tests_are_collected(tmp_path: Path) -> None:
     world = made(tmp_path / "w", {"colours.py": COLOURS})
     world.write("tests/test_colours.py", TEST_COLOURS)
-    told = world.test("tests/test_colours.py")
-    assert told.next == "`tdd stub tests/test_colours.py`"
     stubbed(world, "tests/test_colours.py")
     members = '    RED = "red"\n    BLUE = -1  # STUB:TDD\n    GREY = -2  # STUB:TDD\n'
     assert world.read("colours.py") == COLOURS.replace('    RED = "red"\n', members)

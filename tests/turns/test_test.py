@@ -11,10 +11,11 @@ from verdigris.cli.worktree import survey_document, survey_lines
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.events import Characterized, SuiteRun, TestRun
+from verdigris.core.policy.next_move import FIRST_MOVE
 from verdigris.core.report import RunEnd, Status
 from verdigris.turns.settle import settle
 from verdigris.turns.survey import survey
-from verdigris.turns.test import MOVED
+from verdigris.turns.test_record import MOVED
 
 
 def outcomes(world: World, *words: str) -> dict[str, tuple[str, str | None]]:
@@ -244,7 +245,7 @@ def test_a_red_ends_when_its_file_is_gone_whatever_is_run(world: World) -> None:
     world.write("tests/test_sub.py", TWO)
     world.test()
     (world.root / "tests/test_sub.py").unlink()
-    assert world.test("tests/test_add.py").next == "write one failing test and run `tdd test`"
+    assert world.test("tests/test_add.py").next == FIRST_MOVE
     assert world.state.reds == {}
 
 

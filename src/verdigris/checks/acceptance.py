@@ -16,8 +16,10 @@ from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import VerdictChecks, scrutinise, traced_tests
 from verdigris.checks.weakening import SharedAnswers, question_shared
+from verdigris.core.debts import list_debts
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
+from verdigris.core.records import AGENT
 from verdigris.core.report import Property, RunEnd, Status, TestReport, TestResult, merge_reports
 from verdigris.core.value import field, replace, value
 from verdigris.execution.room import Layer
@@ -260,6 +262,8 @@ def _with_debts(
     reasons = (*map(str, unasked), *(describe_unasked(debt.place, debt.what) for debt in debts.unrun))
     if refuses and reasons:
         return replace(answers, scrutiny=replace(scrutiny, blocking=reasons))
+    if debts.new and not owe and _must_owe_nothing(candidate.project, state):
+        return replace(answers, scrutiny=replace(scrutiny, blocking=list_debts(debts.new)))
     if owe:
         texts = texts_at(candidate.project, candidate.tree, {place.path for place in unasked})
         unrun = (debt for place in unasked if (debt := debt_of(place, texts[place.path])) is not None)
@@ -272,6 +276,11 @@ def _with_debts(
         *reasons,
     )
     return replace(answers, scrutiny=replace(scrutiny, noted=noted), debts=debts)
+
+
+def _must_owe_nothing(project: Project, state: WorktreeState) -> bool:
+    """In a cycle the tests are frozen: an agent takes out what they do not notice, or reports a bug."""
+    return state.open_cycle is not None and project.actor.role == AGENT and project.settings.owed == "settle"
 
 
 NOT_ASKED = "not asked whether a test notices it: "

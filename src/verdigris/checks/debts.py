@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from verdigris.checks.coverage import Unasked
     from verdigris.checks.observation import Candidate
     from verdigris.core.report import TestReport
-    from verdigris.core.state import Claim
+    from verdigris.core.state import Claim, WorktreeState
     from verdigris.languages.findings import MutantKind
+    from verdigris.storage.project import Project
 
 LEAST_SECONDS = 10.0
 """The questions may take as long as the suite, or so many seconds."""
@@ -94,6 +95,19 @@ def find_paid(candidate: Candidate, ran: TestReport, open_debts: Iterable[Debt])
         return gone
     tried = try_mutants(candidate, held.values(), replace(trial, first=tuple(trial.passing)))
     return (*gone, *_paid(held, tried))
+
+
+def find_unpaid(project: Project, state: WorktreeState, tree: str) -> dict[str, Debt]:
+    """The debts whose code the ground has, without those whose tests are still as they noticed them."""
+    debts = state.owed
+    texts = texts_at(project, state.ground or tree, {debt.path for debt in debts.values()})
+    files = {path for debt in debts.values() for path in debt.tests}
+    blobs = {path: entry.blob for path, entry in project.workspace.entries(tree, files).items()}
+    return {
+        name: debt
+        for name, debt in debts.items()
+        if is_there(debt, texts.get(debt.path, "")) and not debt.is_noticed(blobs)
+    }
 
 
 def _changed_line(mutant: Mutant, texts: Mapping[str, str]) -> int:

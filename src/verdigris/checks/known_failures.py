@@ -59,7 +59,7 @@ def _known(project: Project, state: WorktreeState, failed: Sequence[TestRun], tr
     record = _record_of(project, state, ground)
     over_ground = ground == tree or not difference(project, ground, tree).source
     failing = set()
-    for run in failed:
+    for run in (run for run in failed if not run.over):  # nothing that source lacks failed before
         earlier = state.reds.get(run.test_id)
         if earlier is not None and tests.is_same(run.native_id, earlier.tree):
             is_known = earlier.known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,15 +27,18 @@ if TYPE_CHECKING:
     from verdigris.languages.stubs import Stub
 
 
-def missing_stubs(project: Project, path: str, said: Sequence[str] = ()) -> tuple[Stub, ...]:
+def missing_stubs(
+    project: Project, path: str, said: Sequence[str] = (), tree: str | None = None
+) -> tuple[Stub, ...]:
     """The stubs that a test file needs to load; nothing is run or written.
 
-    `said`: what a run said about the file. A stub that a write would be denied for is left out.
+    `said`: what a run said about the file. `tree`: if not the worktree's. A stub that a write would be denied
+    for is left out.
     """
     language = language_for(path)
     if language is None:
         return ()
-    files = ProjectFiles.of(project)
+    files = ProjectFiles.of(project, tree)
     try:
         stubs = language.stubs.missing_stubs(path, files, said)
     except (SyntaxError, RecursionError):
@@ -48,29 +52,44 @@ def _denied(stub: Stub, files: ProjectFiles) -> bool:
 
 
 def stubs_of_run(
-    project: Project, report: TestReport | None, runs: Iterable[TestRun]
+    project: Project, report: TestReport | None, runs: Iterable[TestRun], tree: str | None = None
 ) -> dict[str, tuple[Stub, ...]]:
     """Stubs by test file, where a run shows that something is not declared."""
+    runs = tuple(runs)
     paths = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
+    paths |= {split_id(run.native_id).path for run in runs if asks_existence(project, run)}
     errors = report.errors if report else ()
     paths |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
     there = [path for path in sorted(paths) if bytes_of(project, path) is not None]
     said = [error.message for error in errors]
-    stubs = {path: missing_stubs(project, path, said) for path in there}
+    stubs = {path: missing_stubs(project, path, said, tree) for path in there}
     return {path: of_file for path, of_file in stubs.items() if of_file}
 
 
-class ProjectFiles:
-    """The files of the worktree, for the stubs of each language."""
+_LACKING = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
 
-    def __init__(self, project: Project, paths: frozenset[str]) -> None:
+
+def asks_existence(project: Project, run: TestRun) -> bool:
+    """Whether a test failed because a name is missing that its line does not call: a stub may satisfy it."""
+    lacking, (path, _, line) = _LACKING.match(run.failure), run.place.rpartition(":")
+    if lacking is None or path != split_id(run.native_id).path:
+        return False
+    lines = (bytes_of(project, path) or b"").decode("utf-8", "replace").splitlines()
+    return f"{lacking[1]}(" not in "".join(lines[int(line) - 1 : int(line)])
+
+
+class ProjectFiles:
+    """The files of a tree, for the stubs of each language."""
+
+    def __init__(self, project: Project, tree: str, paths: frozenset[str]) -> None:
         self.project = project
+        self.tree = tree
         self.paths = paths
 
     @classmethod
-    def of(cls, project: Project) -> ProjectFiles:
-        entries = project.workspace.files(project.workspace.snapshot())
-        return cls(project, frozenset(entry.path for entry in entries))
+    def of(cls, project: Project, tree: str | None = None) -> ProjectFiles:
+        tree = tree or project.workspace.snapshot()
+        return cls(project, tree, frozenset(entry.path for entry in project.workspace.files(tree)))
 
     @cached_property
     def source(self) -> tuple[str, ...]:
@@ -84,7 +103,7 @@ class ProjectFiles:
         if path not in self.paths:
             return ""
         # As bytes: line ends stay as they are.
-        return (bytes_of(self.project, path) or b"").decode("utf-8", "surrogateescape")
+        return (self.project.workspace.read(self.tree, path) or b"").decode("utf-8", "surrogateescape")
 
     def stack_of(self, path: str) -> Stack:
         """The innermost stack of the file's language around it, or the first of all."""

@@ -48,7 +48,7 @@ _UNLOADED = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
 _UNRAISED = ("DID NOT RAISE", "not raised")
-"""What pytest and unittest say of an exception that did not come."""
+"""What tools say of an exception that did not come."""
 
 
 class OtherSurroundings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.core.suite_health import Hindrance
     from verdigris.languages.stubs import Stub
     from verdigris.turns.stub import Stubbed
-    from verdigris.turns.test import Tested
+    from verdigris.turns.test_record import Tested
 
 
 JSON, QUIET, VERBOSE = ("--json",), ("--quiet", "-q"), ("--verbose", "-v")
@@ -176,9 +176,7 @@ def report_lines(
         lines += _unfinished_lines(tested.report, tested.hindrance) if tested.report else []
         lines += _about_the_run(tested.report) if tested.report else []
         lines += _uncollected_lines(tested.uncollected)
-        for test, needed in tested.stubs.items():
-            way = f"`tdd stub {shell_words(test)}` writes these stubs"
-            lines += [Line(f"{test} needs declarations: {way}"), *_texts(needed)]
+        lines += _stub_lines(tested)
         lines += need_lines(tested.needs)
         if pins := len(tested.characterized):
             pinned = f"{count_of(pins, 'characterization test')}, passing at once on source as it was"
@@ -189,6 +187,19 @@ def report_lines(
             kept = f"its edits are set aside as {ended.aside}; `tdd restore {ended.aside}` brings them back"
             lines += [Line(f"  {kept} after a claim")] if ended.paths else []
     return [*lines, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
+
+
+def _stub_lines(tested: Tested) -> Iterator[Line]:
+    """The stubs over which tests ran, and those that somebody has to write before a test can run."""
+    over = {split_id(run.native_id).path for run in tested.tests if run.over}
+    for test, needed in tested.stubs.items():
+        if test in over:
+            yield Line(f"{test} ran over stubs of what source lacks; they are in no file:")
+        else:
+            yield Line(f"{test} needs declarations: `tdd stub {shell_words(test)}` writes these stubs")
+        yield from _texts(needed)
+    for native in tested.existing:
+        yield Line(f"  {native} passes over stubs: it asks only whether something exists", "yellow")
 
 
 def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
@@ -293,7 +304,7 @@ def _summary(tested: Tested) -> str:
 
 def report_document(tested: Tested) -> dict[str, Any]:
     report = tested.report
-    names = ("status", "red", "native_id", "failure", "place", "known", "duration_ms")
+    names = ("status", "red", "native_id", "failure", "place", "known", "over", "duration_ms")
     runs = [
         {
             "id": run.test_id,
@@ -312,7 +323,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
         "needs": need_data(tested.needs),
         "hindrance": tested.hindrance and pick(tested.hindrance, "what", "cure", "files"),
         "stubs": [one for stubs in tested.stubs.values() for one in stub_data(stubs)],
-        **pick(tested, "uncollected", "phase", "next", "resumed", "characterized"),
+        **pick(tested, "uncollected", "phase", "next", "resumed", "characterized", "existing"),
         "paid": [pick(debt, *OWED) for debt in tested.paid],
     }
 
@@ -328,6 +339,7 @@ def _error_as_data(error: CollectError) -> dict[str, Any]:
         "failure": f"{error.kind}: {first_line(error.message)}",
         "place": "",
         "known": False,
+        "over": [],
         "duration_ms": 0,
         "cached": False,
     }

@@ -139,15 +139,22 @@ TAMPERED = 4
 
 @click.command("settle")
 @click.option("--owe", is_flag=True, help="Accept new code that no test runs, as a debt (a person's option).")
+@click.option("--watch", is_flag=True, help="Judge after each save, a line each, until Ctrl-C.")
 @json_option
-def settle_command(*, owe: bool, as_json: bool) -> int:
-    """Judge the open claims: claimed tests pass, nothing that passed fails, tests run all new code.
+def settle_command(*, owe: bool, watch: bool, as_json: bool) -> int:
+    """Judge the change: its tests were red without it and pass now, and tests run all of it.
+
+    An agent's reds were claimed before it edited source; a person may write in any order and settle once.
 
     A decision of the new code that no test notices is accepted and owed: `tdd status` lists it until a test
     notices it or it is gone.
 
     Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
     """
+    if watch:
+        from verdigris.cli.save_watch import watch_saves
+
+        return watch_saves(project())
     from verdigris.turns.settle import settle
 
     return _end_with_verdict(partial(settle, owe=owe), settled_document, as_json=as_json)

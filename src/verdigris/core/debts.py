@@ -34,6 +34,8 @@ class Debt:
     """The event that recorded it."""
     shown: str = ""
     """What a person reads of it, if not the code."""
+    tests: Mapping[str, str] = field(default_factory=dict)
+    """Files with tests that notice it and are not accepted yet, by blob: it is open again if one changes."""
 
     @property
     def is_body(self) -> bool:
@@ -48,6 +50,10 @@ class Debt:
     @property
     def place(self) -> str:
         return f"{self.path}:{self.line}"
+
+    def is_noticed(self, blobs: Mapping[str, str]) -> bool:
+        """Whether the tests that noticed it are as they were. `blobs`: by path."""
+        return bool(self.tests) and all(blobs.get(path) == blob for path, blob in self.tests.items())
 
     @property
     def payment(self) -> str:

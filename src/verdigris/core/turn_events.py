@@ -85,7 +85,12 @@ def joining_events(claims: Iterable[Claim], paths: Sequence[str]) -> tuple[EditC
 
 
 def accepted_events(
-    state: WorktreeState, turn: Turn, after: str, paths: Sequence[str], green: Mapping[str, int]
+    state: WorktreeState,
+    turn: Turn,
+    after: str,
+    paths: Sequence[str],
+    green: Mapping[str, int],
+    proven: str = "before",
 ) -> tuple[Accepted, ...]:
     """One triple for each claim; `green`: native id → the event that records its pass."""
     return tuple(
@@ -96,6 +101,7 @@ def accepted_events(
             after=after,
             paths=tuple(paths),
             green=green[claim.native_id],
+            proven=proven,
         )
         for claim in state.claims.values()
     )
@@ -150,6 +156,8 @@ def fold_turn(w: WorktreeState, event: Event) -> WorktreeState:
             return _after_acceptance(w, event)
         case e.Reverted():
             return _after_revert(w, event)
+        case e.TurnClosed():
+            return close_turn(w, Phase.RED)
         case e.Restored() | e.Dropped():
             w = replace(w, aside=without_keys(w.aside, {event.aside}))
             if w.turn is None or isinstance(event, e.Dropped):
@@ -179,7 +187,8 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
         case e.TestsBlocked():
             return _after_blocking(w, event)
         case e.Paid():
-            return replace(w, owed=without_keys(w.owed, set(event.debts)))
+            noticed = {i: replace(w.owed[i], tests=event.tests) for i in event.debts if event.tests}
+            return replace(w, owed={**without_keys(w.owed, set(event.debts)), **noticed})
         case e.Revised():
             return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))), overfits={})
         case e.HeldOut():

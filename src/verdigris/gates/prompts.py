@@ -169,13 +169,12 @@ _VERBS: dict[str, Callable[[Project, Sequence[str]], str | Deny]] = {
 
 LAWS = """\
 [tdd] Verdigris holds this repository to red → green:
-1. Write one failing test first and run `tdd test ID`. A test run of your own proves nothing.
-   `tdd stub ID` declares what it imports and source lacks, and runs it.
-2. Source opens when a test is red for the right reason: the first source edit claims the reds of this
-   change; a failure that was there before it is claimed by name: `tdd claim ID`.
+1. Write one failing test, then edit source. Before that edit the tests that you changed are run, over stubs
+   of what source lacks, and the edit claims those that are red for the right reason. `tdd test ID` shows it.
+2. A failure that was there before this change is claimed by name: `tdd claim ID`.
 3. From claim to verdict tests and their configuration are frozen. A wrong test is reported, never edited:
    `tdd test-bug FILE:LINE WHY` is always a good move.
-4. `tdd settle` ends the turn with a verdict; stopping settles too. A refusal names the next allowed move.
+4. Stopping ends the turn with a verdict; so does `tdd settle`. A refusal names the next allowed move.
    Comments, docstrings and formatting are free. To restructure with behaviour as it is: `tdd refactor begin`.
 5. Git moves that bring other files go through `tdd sync`: `tdd sync -- switch main`, `tdd sync -- pull`.
    `tdd status` shows where you are."""

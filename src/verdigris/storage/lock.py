@@ -99,6 +99,11 @@ def answer_within(seconds: float) -> None:
     _deadline = time.monotonic() + seconds
 
 
+def seconds_left() -> float | None:
+    """The seconds until this process has to answer; None: it may take as long as it likes."""
+    return None if _deadline is None else _deadline - time.monotonic()
+
+
 def holder(descriptor: int) -> str:
     """The process that holds a lock on the file, by the system's list; the file's text may be outdated."""
     found = os.fstat(descriptor)

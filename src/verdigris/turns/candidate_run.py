@@ -163,24 +163,21 @@ def _before(
     ground: Tests,
 ) -> Before:
     """Runs the tests that now fail or are missing on the turn's start tree: how they ended there."""
-    project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
-    paths = candidate.paths
+    project, tree, room = candidate.project, candidate.tree, candidate.room
     failing = {r.native_id for r in report.results if r.status in {Status.FAIL, Status.ERROR}} - claimed
-    known = baseline_ids(project, state)
-    known = frozenset(ground) if known is None else known
+    passed = baseline_ids(project, state)
+    known = frozenset(ground) if passed is None else passed
     missing = known - {r.native_id for r in report.results} - claimed
     suspects = failing | missing
     if not suspects:
         return Before({})
-    with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
-        names = _existing_files(project, suspects)
-        there = execute(
-            project,
-            TestRequest(tuple(names), timeout=time_limit(project, state)),
-            layer=layer_beside(layer, room),
-            within_suite=True,
-        )
+    there = _run_at(candidate, state, candidate.start, suspects)
     was = {r.native_id: r.status for r in there.results if r.native_id in suspects}
+    unloaded = failing.difference(was)
+    if unloaded and state.ground is not None:
+        # A file that needs what the change brings does not load without it, but on the ground it did.
+        older = _run_at(candidate, state, state.ground, unloaded)
+        was |= {r.native_id: r.status for r in older.results if r.native_id in unloaded}
     # What failed at the start is no loss: only what passed there is worth a second run here.
     doubtful = [native for native in failing if was.get(native) is Status.PASS]
     seen = {r.native_id for r in (*report.results, *there.results)}
@@ -189,6 +186,16 @@ def _before(
         frozenset(_pass_this_time(project, state, doubtful, room)),
         _find_hidden(project, state, tree, {**dict.fromkeys(missing), **ground}, seen),
     )
+
+
+def _run_at(candidate: Candidate, state: WorktreeState, start: str, tests: Iterable[str]) -> TestReport:
+    """Runs the files of tests on the turn's start tree, or on an older one as a whole."""
+    project, tree, paths = candidate.project, candidate.tree, list(candidate.paths)
+    if start != candidate.start:
+        paths = [change.path for change in project.workspace.changes(start, tree)]
+    request = TestRequest(tuple(_existing_files(project, tests)), timeout=time_limit(project, state))
+    with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
+        return execute(project, request, layer=layer_beside(layer, candidate.room), within_suite=True)
 
 
 def _find_hidden(

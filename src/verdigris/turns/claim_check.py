@@ -7,13 +7,14 @@ import time
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
-from verdigris.core.actions import ClaimTest, Deny, Target
+from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Target
 from verdigris.core.debts import WeakReds
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.policy.actors import claimers, claims_of, view_of
 from verdigris.core.policy.claims import deny_stale
 from verdigris.core.policy.next_move import (
+    SEES_REDS,
     newest,
     without_parents,
 )
@@ -160,6 +161,16 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> tuple[Red, .
 def provable(project: Project, reds: tuple[Red, ...], tree: str) -> tuple[Red, ...]:
     """Those of the reds that a claim may cite on this tree; all, if there are none: the denial says why."""
     return _seen_here(project, reds, tree) or reds
+
+
+def lacks_red(project: Project, decision: Decision, tree: str) -> bool:
+    """Whether an edit would be allowed if a test were red on this tree."""
+    match decision:
+        case Deny(rule=rule):
+            return rule in SEES_REDS
+        case Allow(claims=reds) if reds:
+            return not _seen_here(project, reds, tree)
+    return False
 
 
 def _seen_here(project: Project, reds: tuple[Red, ...], tree: str) -> tuple[Red, ...]:

@@ -30,13 +30,15 @@ from verdigris.runners.protocol import TestRequest
 from verdigris.storage.repository import head
 from verdigris.storage.snapshots.head_moves import COMMITTED_HERE, actions_since
 from verdigris.turns.claim_check import claims_by, own_view
+from verdigris.turns.next_move import as_it_stands
 from verdigris.turns.test import run_tests
 from verdigris.turns.tripwire import recall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from verdigris.checks.suite_tests import Tests
+    from verdigris.core.debts import Debt
     from verdigris.storage.project import Project
 
 MANY = 20
@@ -159,7 +161,9 @@ def gather_work(project: Project, session: str = "") -> WorkFacts:
     start = start_of(project, state, session, tree)
     past = read_past(project, start)
     facts = _compare_texts(project, state, start, past, tree)
-    facts = replace(facts, standing=standing, claims=claims, owed=_owed_since(project, state, start))
+    facts = replace(
+        facts, standing=standing, claims=claims, owed=list_owed(project, lambda debt: debt.seq > start.seq)
+    )
     if state.phase is Phase.GREEN:
         return facts
     unclaimed = without_tests(find_unclaimed(project, state.ground or tree, tree, limit=MANY), state)
@@ -167,11 +171,12 @@ def gather_work(project: Project, session: str = "") -> WorkFacts:
     return _compare_runs(project, start, past, tree, facts)
 
 
-def _owed_since(project: Project, state: WorktreeState, start: SessionStart) -> tuple[str, ...]:
-    """What this session's code owes; older debts are not its own."""
+def list_owed(project: Project, is_own: Callable[[Debt], bool] = lambda _: True) -> tuple[str, ...]:
+    """What the code of the worktree owes, as far as it is this work's own."""
     if project.settings.owed == "record":
         return ()
-    return list_debts(debt for debt in state.owed.values() if debt.seq > start.seq)
+    state = as_it_stands(project, project.state(), project.workspace.snapshot())
+    return list_debts(filter(is_own, state.owed.values()))
 
 
 def _describe_phase(project: Project, state: WorktreeState) -> Iterator[str]:

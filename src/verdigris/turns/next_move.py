@@ -61,7 +61,11 @@ def asker_of(project: Project, state: WorktreeState, session: str = "") -> Asker
 
 
 def as_it_stands(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
-    """The state without what is gone: reds, reports and files that did not load; the next run records it."""
+    """The state without what is gone: reds, reports, debts, unloaded files; the next run records it."""
+    if state.owed:
+        from verdigris.checks.debts import find_unpaid
+
+        state = replace(state, owed=find_unpaid(project, state, tree))
     gone = lost_reds(project, state, tree) if state.reds else ()
     bugs = state.test_bugs
     if bugs:

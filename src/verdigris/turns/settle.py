@@ -11,7 +11,16 @@ from verdigris.checks.observation import TreeDifference, difference
 from verdigris.core.actions import Deny, Do
 from verdigris.core.agents import deny_persons_verb
 from verdigris.core.errors import HarnessError
-from verdigris.core.events import Event, LayingAside, Owed, Paid, Repair, Settled, Violation
+from verdigris.core.events import (
+    Event,
+    LayingAside,
+    Owed,
+    Paid,
+    Repair,
+    Settled,
+    TurnClosed,
+    Violation,
+)
 from verdigris.core.policy.actors import is_only_others
 from verdigris.core.policy.cycle import supersede_steps
 from verdigris.core.policy.next_move import apart, owners, report_wrong_test
@@ -29,6 +38,7 @@ from verdigris.storage.paths import LinkOut, explain, links_out, remedy
 from verdigris.turns.aside import put_frozen_back, set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
 from verdigris.turns.claim_check import claims_by
+from verdigris.turns.late_proof import claim_late, is_late
 from verdigris.turns.next_move import following_move as next_here
 from verdigris.turns.operation import operation, refusal
 from verdigris.turns.own_part import concerns_about_authors, join_edits, own_part, without_others
@@ -79,11 +89,23 @@ def settle(project: Project, progress: Progress | None = None, *, owe: bool = Fa
     if owe and project.actor.role == AGENT:
         return deny_persons_verb("settle --owe")
     with operation(project) as state:
+        if is_late(project, state):
+            return claim_late(project, state) or _settle_late(project, progress, owe=owe)
         if denial := refusal(project, state, Do("settle")):
             return denial
         if denial := join_edits(project, state, _turn(state)):
             return denial
         return _settle(project, own_part(project, project.state()), progress, owe=owe)
+
+
+def _settle_late(project: Project, progress: Progress | None, *, owe: bool) -> Settlement:
+    """Judges what a person wrote in any order; without an acceptance all is as it was before."""
+    state = project.state()
+    judged = _settle(project, state, progress, owe=owe, proven="after")
+    if judged.verdict.accepted:
+        return judged
+    project.record(TurnClosed(turn=_turn(state).id), sync=True)
+    return complete(project, replace(judged, next="mend that, then `tdd settle`"))
 
 
 def has_edits(project: Project, state: WorktreeState) -> bool:
@@ -97,7 +119,12 @@ def has_edits(project: Project, state: WorktreeState) -> bool:
 
 
 def _settle(
-    project: Project, state: WorktreeState, progress: Progress | None, *, owe: bool = False
+    project: Project,
+    state: WorktreeState,
+    progress: Progress | None,
+    *,
+    owe: bool = False,
+    proven: str = "before",
 ) -> Settlement:
     """Judges the claims of `state`, the acting agent's, on the tree without the others' part of the turn."""
     turn = _turn(state)
@@ -151,7 +178,7 @@ def _settle(
             ),
         )
     )
-    judged = _Judged(state, trial, verdict, edits)
+    judged = _Judged(state, trial, verdict, edits, proven)
     return _accept(project, judged) if verdict.accepted else _refuse(project, judged, progress)
 
 
@@ -207,6 +234,8 @@ class _Judged:
     trial: Trial
     verdict: Verdict
     edits: TreeDifference
+    proven: str = "before"
+    """When the reds were seen; see `Accepted`."""
 
     def settlement(self) -> Settlement:
         output, claimed = failed_output(self.trial.tools), tuple(self.state.claims)
@@ -216,7 +245,7 @@ class _Judged:
 def _accept(project: Project, judged: _Judged) -> Settlement:
     state, trial = judged.state, judged.trial
     turn = _turn(state)
-    triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs)
+    triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs, judged.proven)
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=True)
     known = () if trial.collected is None else (trial.collected,)
     suite = () if trial.suite is None else (trial.suite,)
@@ -244,7 +273,7 @@ def _refuse(project: Project, judged: _Judged, progress: Progress | None) -> Set
     state, trial = judged.state, judged.trial
     turn = _turn(state)
     since = difference(project, turn.judged or turn.tree, trial.tree)
-    edited = bool(since.source or since.other)
+    edited = bool(since.source or since.other) and judged.proven == "before"
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=edited)
     if is_struck_out(state, settled, project.settings.strikes):
         return _lay_aside(project, judged, settled, progress)

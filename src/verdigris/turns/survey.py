@@ -87,7 +87,7 @@ def _without_accepted_pins(project: Project, state: WorktreeState, tree: str) ->
     """Only the characterization tests that are in the tree and not in the ground yet."""
     if not state.characterized or state.ground is None:
         return state
-    from verdigris.turns.test import added_tests
+    from verdigris.turns.test_record import added_tests
 
     new = added_tests(project, state.characterized, state.ground, tree)
     return replace(state, characterized=tuple(name for name in state.characterized if name in new))

@@ -18,7 +18,7 @@ from verdigris.core.value import replace
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.paths import LinkOut, class_of, refuse
 from verdigris.storage.repository import in_progress
-from verdigris.turns.claim_check import claim_within, fellows, own_view, provable
+from verdigris.turns.claim_check import claim_within, fellows, lacks_red, own_view, provable
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -30,11 +30,15 @@ Rewrite: TypeAlias = Callable[[bytes | None], bytes | None]
 """From a file's bytes (None if there is no file) to its new bytes (None if they cannot be determined)."""
 
 
-def write(project: Project, files: Mapping[str, bytes | None], *, cwd: Path) -> Decision:
-    """Writes all of the files, or none; None deletes."""
+def write(
+    project: Project, files: Mapping[str, bytes | None], *, cwd: Path, sees_reds: bool = False
+) -> Decision:
+    """Writes all of the files, or none; None deletes. `sees_reds`: changed tests are run before source."""
     with operation(project) as state:
         action = Write(tuple(_observe_write(project, name, after, cwd) for name, after in files.items()))
-        decision = _deny_outside(project, action) or _decide_and_record(project, state, action)
+        decision = _deny_outside(project, action) or _decide_and_record(
+            project, state, action, sees_reds=sees_reds
+        )
         if isinstance(decision, Allow):
             for file in action.files:
                 _carry_out(project, file)
@@ -52,7 +56,7 @@ def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd
             return out
         observed = (_plan_write(project, name, rewrite, cwd) for name, rewrite in writes.items())
         action = Write(tuple(file for file in observed if file.path is not None))
-        return _decide_and_record(project, state, action)
+        return _decide_and_record(project, state, action, sees_reds=True)
 
 
 def _plan_write(project: Project, spelling: str, rewrite: Rewrite | None, cwd: Path) -> FileWrite:
@@ -88,11 +92,17 @@ def _names(action: Write) -> str:
     return ", ".join(f.spelling for f in action.files)
 
 
-def _decide_and_record(project: Project, state: WorktreeState, action: Write) -> Decision:
+def _decide_and_record(
+    project: Project, state: WorktreeState, action: Write, *, sees_reds: bool = False
+) -> Decision:
     action = Write(tuple(_read_write(project, state.phase, file) for file in action.files))
-    decision = _deny_others(project, state, action) or decide(
-        own_view(project, state), action, project.settings
-    )
+    decision = _decide(project, state, action)
+    if sees_reds and lacks_red(project, decision, project.workspace.snapshot()):
+        from verdigris.turns.implied_reds import see_reds
+
+        unseen = see_reds(project, state, project.workspace.snapshot())
+        state = project.state()
+        decision = unseen or _decide(project, state, action)
     match decision:
         case Deny():
             project.record(denial_event(decision, f"write {_names(action)}"))
@@ -115,6 +125,10 @@ def _decide_and_record(project: Project, state: WorktreeState, action: Write) ->
     if action.files:
         project.record(Edit(paths=tuple(f.path or f.spelling for f in action.files)))
     return decision
+
+
+def _decide(project: Project, state: WorktreeState, action: Write) -> Decision:
+    return _deny_others(project, state, action) or decide(own_view(project, state), action, project.settings)
 
 
 def _deny_others(project: Project, state: WorktreeState, action: Write) -> Deny | None:

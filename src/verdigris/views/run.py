@@ -21,7 +21,7 @@ DOTS: dict[str, Dot] = {
 _SHORT = 9
 _FINE = frozenset(
     {NOTHING_TO_DO, NOTHING_RED, Say.KATA_DONE, UPHELD, Say.PASS, "handed-in"}
-    | {"green", "rethink-test", "refactor", "optimize", "ci-fix"}
+    | {"green", "rethink-test", "refactor", "optimize", "pay", "ci-fix"}
 )
 BLOCKED = "blocked"
 _GOOD_ENDS = frozenset({"steps-made", "kata-done", "cycle-done", "completed", "limit"})

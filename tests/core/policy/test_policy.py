@@ -121,7 +121,7 @@ def test_where_tests_must_compile_the_way_to_declare_is_named(path: str, way: st
     denied = decide(reds(), Write((file,)), Settings())
     assert isinstance(denied, Deny)
     assert way in denied.next
-    assert bool(way) == ("`tdd test`; " in denied.next)
+    assert bool(way) == ("shows the red; " in denied.next)
 
 
 def test_deleting_source_in_red_needs_a_red_too() -> None:

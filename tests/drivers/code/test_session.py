@@ -14,6 +14,7 @@ from support.code_sessions import (
     HONEST,
     KEY,
     RED,
+    STEP,
     STUB,
     TEST,
     TEST_ID,
@@ -178,7 +179,8 @@ def test_a_model_that_stops_with_an_open_turn_is_sent_back_and_then_not_accepted
 
 
 def test_a_plan_with_open_steps_is_told_once_at_the_end(tmp_path: Path) -> None:
-    with playing(tmp_path, (RED[0], "Done.", "Done, for a reason.")) as played:
+    planned = turn(call("submit_plan", steps=[STEP]), call("shell", command="ls"))
+    with playing(tmp_path, (planned, "Done.", "Done, for a reason.")) as played:
         done = work(played)
         assert "Steps of your plan are not green: 1" in played.messages[-1]["content"]
     assert done.ended.text.startswith("Done, for a reason.")

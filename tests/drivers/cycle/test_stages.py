@@ -30,6 +30,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import SpecStatusSet
 from verdigris.core.records import Actor
 from verdigris.core.state import BLOCKER, CONCERNS, PASS, Phase, Stage
+from verdigris.core.verdict import Kind
 from verdigris.drivers.cycle.completion import verify
 from verdigris.drivers.cycle.stages import abort, resume, rule_on_bug, start
 from verdigris.drivers.cycle.validation.judgement import GivenVerdict
@@ -364,6 +365,22 @@ def test_a_spec_that_drifts_in_green_blocks_the_verdict(tmp_path: Path) -> None:
 def test_evidence_waits_for_the_verdict(tmp_path: Path) -> None:
     world = make_cycle(tmp_path / "repo", "green")
     assert "tdd settle" in denied(world.advance(CODER), "cycle-green").next
+
+
+def test_an_agents_code_owes_nothing_in_a_cycle_and_a_persons_is_recorded(tmp_path: Path) -> None:
+    """Nobody may add a case to frozen tests: what they do not notice goes, or somebody reports it."""
+    world, owing = make_cycle(tmp_path, "green", live=True), CODE.replace("a - b", "a - b if a < 1000 else b")
+    world.write("calc.py", owing)
+    settled = settle(world.project(Actor("agent", "coder", "test")))
+    assert isinstance(settled, Settlement)
+    assert settled.verdict.kind is Kind.HOLLOW
+    assert settled.verdict.reasons[0].startswith("no test notices `a < 1000` in calc.py:6: ")
+    world = make_cycle(tmp_path / "again", "green", live=True)
+    world.write("calc.py", owing)
+    by_person = settle(world.project(CODER))
+    assert isinstance(by_person, Settlement)
+    assert by_person.verdict.accepted
+    assert {debt.what for debt in by_person.owed} == {"a < 1000"}
 
 
 def test_after_two_strikes_the_tests_stay_frozen_and_the_turn_is_opened_again(tmp_path: Path) -> None:

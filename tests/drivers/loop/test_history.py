@@ -146,18 +146,21 @@ CHANGED: dict[str, object] = {"pinned": RED, "made": MADE, "refactor": NO_REFACT
         ({"pinned": RED, "choice": "failing"}, LoopPhase.GREEN, {}),
         ({"pinned": RED, "made": MADE}, LoopPhase.REFACTOR, {}),
         (CHANGED, LoopPhase.COMMIT, {}),
+        (CHANGED, LoopPhase.PAY, {"owes": True}),
+        (CHANGED, LoopPhase.EVALUATE, {"owes": True, "committed": True}),
         # What is committed is measured, and then judged.
         (CHANGED, LoopPhase.EVALUATE, {"committed": True}),
         (CHANGED | {"measured": MEASURED}, LoopPhase.ACCEPT, {"committed": True}),
         # A ratchet has one change and no red.
         ({}, LoopPhase.OPTIMIZE, {"is_test_driven": False}),
         ({"refactor": NO_REFACTOR}, LoopPhase.COMMIT, {"is_test_driven": False}),
+        ({"refactor": NO_REFACTOR}, LoopPhase.COMMIT, {"is_test_driven": False, "owes": True}),
     ],
 )
 def test_each_phase_follows_from_what_is_on_record(
     about: dict[str, object], wanted: LoopPhase, how: dict[str, bool]
 ) -> None:
-    facts = {"is_test_driven": True, "committed": False} | how
+    facts = {"is_test_driven": True, "committed": False, "owes": False} | how
     assert next_phase(opened(**about), attempts=5, **facts) is wanted
 
 

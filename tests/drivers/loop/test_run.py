@@ -27,6 +27,7 @@ from support.loops import (
     with_lesson,
 )
 from support.machines import edit, stop
+from support.turns import QUICK
 from verdigris.core.errors import UserError
 from verdigris.core.events import Event, decode
 from verdigris.core.policy.done import WorkFacts
@@ -385,7 +386,7 @@ def test_a_red_that_a_commit_on_the_base_broke_is_rethought_and_not_called_green
     entry = "- **Status**: ✅ passing"
     write(world, world.text.replace(entry, "- **Status**: ❌ failing", 1))
     world.repo.write("port.py", "def first(items):\n    raise SystemError\n")
-    world.repo.write(TESTS, FIRST.replace("import port", "import port_that_is_gone as port"))
+    world.repo.write(TESTS, FIRST.replace("import port", "import port\n\nraise SystemError"))
     world.repo.commit("the base breaks the test")
     world.repo.git("merge", "--quiet", "--strategy=ours", "--no-edit", f"autoloop/{NAME}")
     world.plays(
@@ -409,3 +410,52 @@ def test_a_run_in_which_the_suite_lost_a_test_is_not_a_good_end(
     ended = world.run(1)
     assert (ended.outcome, EXIT_CODES[LoopOutcome(ended.outcome)]) == ("not-proven", 8)
     assert ended.why == "the suite lost something: tests/test_port.py::test_first: it is gone"
+
+
+# -- what no test notices ---------------------------------------------------------------------
+
+FAR_FIRST = "def first(items):\n    return list(items)[0] if len(items) < 1000 else items[-1]\n"
+MAKE_FAR = edit("feat", "the first item", {"port.py": FAR_FIRST})
+FAR_TEST = f"""\
+{FIRST}
+
+def test_of_many_items_it_is_the_last():
+    assert port.first(range(1, 1000)) == 1
+    assert port.first(range(1, 1001)) == 1000
+"""
+PAY = edit("test", "many items", {TESTS: FAR_TEST}, pin=pin("first", "of many items it is the last"))
+PAYS_NOTHING = edit(
+    "test",
+    "again",
+    {TESTS: FIRST + "\n\ndef test_again():\n    assert port.first([5]) == 5\n"},
+    pin=pin("first", "again"),
+)
+
+
+@pytest.fixture
+def owing(world: PlayedLoop) -> PlayedLoop:
+    """Mutants are tried here; the first iteration decides something that no test notices."""
+    world.repo.write("tdd.yaml", (world.root / "tdd.yaml").read_text().replace(QUICK, ""))
+    world.repo.commit("chore: live assertions")
+    return world
+
+
+def test_an_iteration_pays_what_its_code_owes_before_its_commit(owing: PlayedLoop) -> None:
+    owing.plays(step_22_code_writer=[MAKE_FAR], step_32_test_writer=[PAYS_NOTHING, PAY])
+    ended = owing.run(1)
+    assert ended.outcome == "limit", ended.why
+    assert statuses(owing) == ["accepted"]
+    assert [one.phase for one in owing.of(PhaseBegan)][3:5] == ["pay", "commit"]
+    assert owing.file(TESTS) == FAR_TEST.rstrip("\n")
+    assert refusals(owing) == [f"no test fails: {TESTS}::test_again passes already"]
+
+
+def test_an_iteration_that_does_not_pay_is_taken_back_and_says_what_no_test_notices(
+    owing: PlayedLoop,
+) -> None:
+    owing.plays(step_22_code_writer=[MAKE_FAR], step_32_test_writer=[PAYS_NOTHING] * 3)
+    ended = owing.run(1)
+    assert ended.outcome == "limit", ended.why
+    assert statuses(owing) == ["rejected"]
+    assert owing.state.iterations[0].notes[0].startswith("no test notices `len(items) < 1000` in port.py:2: ")
+    assert owing.subjects() == []

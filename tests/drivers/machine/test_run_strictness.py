@@ -6,6 +6,8 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from support.machines import (
     EMPTY,
     NUMBER,
@@ -20,6 +22,7 @@ from support.machines import (
     recording,
     stop,
 )
+from support.turns import QUICK
 from verdigris.drivers.happenings import Refused, StepEnded
 
 NOTHING = [stop("nothing-to-do", "fine")]
@@ -267,3 +270,54 @@ def test_no_recording_is_longer_than_one_answer_a_step(kata: Kata) -> None:
         TALK, recording({"step-1-tester": [edit("test", "zero", {TEST: EMPTY, "calculator.py": STUB})]})
     )
     assert kata.run(1).outcome == "steps-made"
+
+
+# -- what no test notices --------------------------------------------------------------------------
+
+GUARDED = "def add(numbers):\n    return int(numbers) if numbers and len(numbers) < 1000 else 0\n"
+LONG = f"""\
+{ONE}
+
+def test_a_long_number():
+    assert add('1' * 1000) == 0
+    assert add('2' * 999) == int('2' * 999)
+"""
+NOTICED_NOT = "no test notices `len(numbers) < 1000` in calculator.py:2: add a case that does, or take it out"
+
+
+@pytest.fixture
+def owing(tmp_path: Path) -> Kata:
+    """Mutants are tried here; the fifth step decides something that no test notices."""
+    kata = make_kata(tmp_path / "project", "machine: {sandbox: false, max_attempts_per_agent: 2}\n")
+    kata.repo.write("tdd.yaml", (kata.root / "tdd.yaml").read_text().replace(QUICK, ""))
+    kata.repo.commit("chore: live assertions")
+    return kata
+
+
+def play_owing(kata: Kata, *step_7: str) -> None:
+    kata.plays(
+        step_3_refactorer=NOTHING,
+        step_4_tester=[edit("test", "one number", {TEST: ONE})],
+        step_5_implementor=[edit("feat", "one number", {"calculator.py": GUARDED})],
+        step_6_refactorer=NOTHING,
+        step_7_tester=step_7,
+        step_9_refactorer=NOTHING,
+        step_10_tester=[stop("kata-done", "all is shown")],
+    )
+
+
+def test_a_kata_that_owes_is_not_done_and_a_test_that_passes_at_once_pays(owing: Kata) -> None:
+    play_owing(owing, stop("kata-done", "all is shown"), edit("test", "a long number", {TEST: LONG}))
+    ended = owing.run(20)
+    assert refusals(owing) == [
+        f"kata-done needs tests that notice the code's decisions; one may pass at once: {NOTICED_NOT}"
+    ]
+    assert ended.outcome == "kata-done", ended.why
+    assert "TDD-Verdict: characterization" in owing.repo.git("log", "--format=%B", "main")
+
+
+def test_a_test_that_passes_and_pays_nothing_is_no_step_of_a_tester(owing: Kata) -> None:
+    again = ONE + "\n\ndef test_one_again():\n    assert add('2') == 2\n"
+    play_owing(owing, edit("test", "again", {TEST: again}), edit("test", "long", {TEST: LONG}))
+    assert owing.run(7).outcome == "steps-made"
+    assert refusals(owing) == [f"no test fails: {TEST}::test_one_again passes already"]

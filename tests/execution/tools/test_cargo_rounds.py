@@ -40,9 +40,8 @@ def green(world: World) -> None:
 
 def test_a_round(world: World) -> None:
     world.write("tests/sub.rs", RUST_TEST)
-    report = world.test(SUBS).report
-    assert report is not None
-    assert [(error.path, error.kind) for error in report.errors] == [("tests/sub.rs", "E0425")]
+    (run,) = world.test(SUBS).tests
+    assert (run.red, bool(run.over)) == ("valid", True)
     changed = RUST_TEST.replace("1)", "2)")
     play(world, Round(SUBS, RUST_TEST, changed, "src/lib.rs", ADD, RUST_STUB, RUST_SUB))
     assert not (world.root / "target").exists()

@@ -170,12 +170,22 @@ def test_source_written_by_a_shell_claims_the_one_red(world: World) -> None:
     assert not call(world, "true")
 
 
-def test_it_goes_back_where_the_red_proves_nothing(world: World) -> None:
-    world.write("tests/test_sub.py", TEST_SUB)
-    world.red_by_record(SUB_ID)
-    tripped = call(world, "echo '# other' >> tests/test_sub.py; echo 'X = 1' >> calc.py")
+def test_a_test_and_its_source_in_one_call_are_a_red_without_the_source(world: World) -> None:
+    written = f"cat > tests/test_sub.py <<'END'\n{TEST_SUB}END\n"
+    tripped = call(world, f"{written}cat >> calc.py <<'END'{SUB}END")
+    assert (tripped.claimed, tripped.put_back) == (SUB_ID, ())
+    turn = world.state.turn
+    assert turn is not None
+    assert world.project.workspace.read(turn.tree, "calc.py") == CALC.encode()
+    assert "def sub" in world.read("calc.py")
+
+
+def test_source_goes_back_where_the_test_of_the_same_call_passes_without_it(world: World) -> None:
+    passing = "import calc\n\n\ndef test_more():\n    assert calc.add(2, 2) == 4\n"
+    tripped = call(world, f"printf {passing!r} > tests/test_more.py; echo 'X = 1' >> calc.py")
     assert (tripped.claimed, tripped.put_back) == ("", ("calc.py",))
-    assert f"tdd test {SUB_ID}" in tripped.text
+    assert "tests/test_more.py::test_more passes" in tripped.text
+    assert world.read("calc.py") == CALC
 
 
 def test_a_known_failure_is_claimed_by_no_edit(world: World) -> None:

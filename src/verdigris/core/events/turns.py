@@ -8,7 +8,7 @@ from verdigris.core.debts import Debt
 from verdigris.core.records import Event
 from verdigris.core.report import IdSource, Status
 from verdigris.core.suite_health import Hindrance
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 
 @value
@@ -135,6 +135,17 @@ class Accepted(Event):
     after: str
     paths: tuple[str, ...]
     green: int
+    proven: str = "before"
+    """`before`: the red was seen before the edit. `after`: a person wrote in any order, and the test was red
+    without the edit.
+    """
+
+
+@value
+class TurnClosed(Event):
+    """The verdict on what a person had written did not accept it; the edits stay as they are."""
+
+    turn: str
 
 
 @value
@@ -151,6 +162,8 @@ class Paid(Event):
     debts: tuple[str, ...]
     why: str = ""
     """A person's reason; empty: a test notices them, or they are gone."""
+    tests: Mapping[str, str] = field(default_factory=dict)
+    """Files with tests that notice them, by blob, if these are not accepted yet."""
 
 
 @value
@@ -211,6 +224,8 @@ class TestRun(Event):
     """It fails on the ground too."""
     by: str = ""
     """The agent whose red it is: it ran the test by name, or saw it fail first; empty for a person."""
+    over: tuple[str, ...] = ()
+    """The stubs of what source lacks over which it ran, each as `PATH: TEXT`; no file holds them."""
 
 
 @value

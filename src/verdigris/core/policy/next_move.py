@@ -85,6 +85,10 @@ def without_parents(reds: tuple[Red, ...]) -> tuple[Red, ...]:
 RED_FIRST = "red-first"
 
 
+SEES_REDS = frozenset({RED_FIRST, "which-red"})
+"""Rules of denials that a run of the changed tests may answer."""
+
+
 def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
     """An edit of `edited`, and a claim without words, take the reds that this change brought.
 
@@ -147,7 +151,7 @@ SYNCS_IN = (Phase.RED, Phase.OFF)
 """The phases in which `tdd sync` moves the tree."""
 
 
-FIRST_MOVE = "write one failing test and run `tdd test`"
+FIRST_MOVE = "write one failing test, then the code for it; `tdd test` shows the red"
 """Where nothing is red yet."""
 JUDGE_ANEW = "`tdd refactor end` judges it anew (or `tdd refactor abort`)"
 RESTRUCTURE = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"

@@ -14,7 +14,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import FIRST_MOVE
 from verdigris.core.report import RunEnd
 from verdigris.core.state import Phase, WorktreeState
-from verdigris.core.test_ids import some
+from verdigris.core.test_ids import some, split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import JUDGED_BEFORE
 from verdigris.models.protocol import Ask, Message, ModelReply, ToolSpec
@@ -22,7 +22,7 @@ from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
 from verdigris.models.tool_calls import sendable_calls
 from verdigris.turns.settle import Settlement
-from verdigris.turns.test import Tested
+from verdigris.turns.test_record import Tested
 
 KEPT_TOKENS = 8_000
 """How much of the newest messages a compaction keeps."""
@@ -160,14 +160,19 @@ def describe_run(
         report = replace(report, errors=errors)
         parts.append(hindrance.line if hindrance.blocks else f"{hindrance.line}: {hindrance.cure}")
     parts += [feedback.describe_failures(tested.tests, report, withheld=frozenset(withheld), quote=quote)]
-    if stubs := [stub for of_file in tested.stubs.values() for stub in of_file]:
+    over = {split_id(run.native_id).path for run in tested.tests if run.over}
+    if over:
+        parts.append("Source lacks names that the test needs: it ran over stubs, and no file holds them.")
+    if stubs := [stub for path, of_file in tested.stubs.items() if path not in over for stub in of_file]:
         parts.append("The test needs names that source does not have. These stubs may be written:")
         parts += [f"{one.path}{' (new)' if one.new else ''}:\n{one.text.rstrip()}" for one in stubs]
     parts += [f"perhaps the run lacks something that a person can set: {need.why}" for need in tested.needs]
     if tested.characterized:
         parts.append(f"recorded: {len(tested.characterized)} passing at once (characterization tests)")
     following = in_tools(tested.next)
-    if tested.stubs and not any(run.red == "valid" for run in tested.tests):
+    if tested.existing:
+        parts.append(f"{', '.join(tested.existing)} passes over stubs: assert what the code does.")
+    elif tested.stubs and not any(run.red == "valid" for run in tested.tests):
         following = "write the stubs above, then run_tests again"
     elif edit_claims and tested.next.startswith("`tdd claim "):
         following = "edit source"

@@ -57,7 +57,8 @@ class Agent:
         if isinstance(answer, Deny):
             self._show_denial(answer)
 
-    def tests(self, test_id: str) -> None:
+    def tests(self, test_id: str) -> bool:
+        """Whether it is red for the right reason."""
         self._show_command("test", test_id)
         tested = run_tests(self.project, [test_id], cwd=self.project.root)
         for run in tested.tests:
@@ -65,6 +66,7 @@ class Agent:
         for error in tested.report.errors if tested.report else ():
             failure = f"{error.kind}: {first_line(error.message)}"
             self.stage.show(_red_scene(failure, judge_collect_error(error)))
+        return any(run.red == VALID for run in tested.tests)
 
     def claims(self, test_id: str, path: str, *, as_before: bool = False) -> None:
         """`as_before`: the command was shown already."""
@@ -168,8 +170,7 @@ def _meet_red_first(script: Script, agent: Agent) -> None:
 def _meet_the_verdict(script: Script, agent: Agent) -> None:
     source, tests = script.source, script.tests
     agent.writes(tests, script.real, "It writes a test for what is missing")
-    agent.tests(script.asked)
-    if script.stub is not None:
+    if not agent.tests(script.asked) and script.stub is not None:
         agent.writes(source, script.stub, "It declares what the test names, and no more")
         agent.tests(script.asked)
     agent.claims(script.asked, source)

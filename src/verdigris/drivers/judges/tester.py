@@ -1,4 +1,7 @@
-"""Judges the tester's edits: one new test that is red for the right reason, and no test lost."""
+"""Judges the tester's edits: one new test that is red for the right reason, and no test lost.
+
+A test that passes at once is one too if it pays what accepted code owes.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,8 @@ from verdigris.models.roles.check import EditPlan
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import BUILT_IN
 from verdigris.storage.project import Project, texts_at
-from verdigris.turns.test import Tested, run_tests
+from verdigris.turns.test import run_tests
+from verdigris.turns.test_record import Tested
 
 _NAMED = 4
 """How many tests a reason names."""
@@ -92,6 +96,11 @@ def _judge_red(project: Project, rules: StepRules, start: str, seen: Seen) -> Ju
     if tested.report is not None and (many := _too_many(project, rules, start, changed, tested.report)):
         return many
     reds = [run for run in tested.tests if run.red == "valid" and split_id(run.native_id).path in changed]
+    spoilt = [run for run in tested.tests if run not in reds and _is_spoilt(run, passing, changed)]
+    errors = tested.report.errors if tested.report else ()
+    if not reds and tested.paid and not (spoilt or errors):
+        new = _new_passes(project, start, changed, tested)
+        return Verified("characterization", f"{_count_passed(tested)} passed", new)
     if not reds:
         passing_new = _new_passes(project, start, changed, tested)
         stubbed = any(project.classify(path) is PathClass.SOURCE for path in changed)
@@ -106,8 +115,6 @@ def _judge_red(project: Project, rules: StepRules, start: str, seen: Seen) -> Ju
             f"{idle[0].test_id} fails, but runs nothing of the source: no implementation could make it pass."
             " Call the code that is asked for"
         )
-    spoilt = [run for run in tested.tests if run not in reds and _is_spoilt(run, passing, changed)]
-    errors = tested.report.errors if tested.report else ()
     if spoilt or errors:
         said = feedback.describe_spoilt(spoilt, tested.report)
         what = [f"{run.test_id}: {run.failure or run.status}" for run in spoilt]
@@ -179,9 +186,12 @@ def _tail(tested: Tested) -> str:
 def _gather_verified(project: Project, tested: Tested, reds: list[TestRun]) -> Verified:
     state = project.state()
     ids = sorted(run.test_id for run in reds)
-    passed = sum(run.status is Status.PASS for run in tested.tests)
     told = dict(summarise_red(state.reds[i]) for i in ids if i in state.reds)
-    return Verified("red", f"{len(ids)} red, {passed} passed", tuple(ids), told)
+    return Verified("red", f"{len(ids)} red, {_count_passed(tested)} passed", tuple(ids), told)
+
+
+def _count_passed(tested: Tested) -> int:
+    return sum(run.status is Status.PASS for run in tested.tests)
 
 
 _WORD = re.compile(r"[^\W\d]\w+")

@@ -112,6 +112,14 @@ class RefactorChosen(IterationEvent):
 
 
 @value
+class DebtsPaid(IterationEvent):
+    """A test of the test writer passes at once, and notices what no test noticed."""
+
+    tests: tuple[str, ...]
+    tree: str
+
+
+@value
 class Measured(IterationEvent):
     """The evaluator's number for the candidate."""
 

@@ -65,6 +65,8 @@ class OpenIteration:
     """How many new tests passed at once."""
     made: e.BehaviourMade | None = None
     refactor: e.RefactorChosen | None = None
+    payments: int = 0
+    """How many tests were added because no other noticed what the code decides."""
     measured: e.Measured | None = None
     ci: tuple[e.CheckedByCi, ...] = ()
 
@@ -169,7 +171,7 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
 
 def _advance_open(s: ProgramState, open_: OpenIteration, event: Event) -> ProgramState:
     match event:
-        case e.BehaviourPinned() | e.TestRethought() | e.BehaviourMade() | e.RefactorChosen():
+        case e.BehaviourPinned() | e.TestRethought() | e.BehaviourMade() | e.RefactorChosen() | e.DebtsPaid():
             open_ = replace(open_, rest=event.tree)
     match event:
         case e.BehaviourPinned():
@@ -193,6 +195,8 @@ def _advance_open(s: ProgramState, open_: OpenIteration, event: Event) -> Progra
             return _with_entry(s, event.tests, lambda one: replace(one, status=BLOCKED, blocked=event.why))
         case e.RefactorChosen():
             return replace(s, open=replace(open_, refactor=event))
+        case e.DebtsPaid():
+            return replace(s, open=replace(open_, payments=open_.payments + 1))
         case e.Measured():
             return replace(s, open=replace(open_, measured=event))
         case e.CheckedByCi():
@@ -232,6 +236,7 @@ class LoopPhase(StrEnum):
     BLOCK = "block"
     REFACTOR = "refactor"
     OPTIMIZE = "optimize"
+    PAY = "pay"
     COMMIT = "commit"
     EVALUATE = "evaluate"
     ACCEPT = "accept"
@@ -244,14 +249,16 @@ def choose_iteration(state: ProgramState) -> str:
     return "failing" if state.failing else "new"
 
 
-def next_phase(now: OpenIteration, *, is_test_driven: bool, committed: bool, attempts: int) -> LoopPhase:
-    """`attempts`: how many there may be to make a pinned test pass."""
+def next_phase(
+    now: OpenIteration, *, is_test_driven: bool, committed: bool, owes: bool, attempts: int
+) -> LoopPhase:
+    """`owes`: no test notices what it decides. `attempts`: how many there may be to make its test pass."""
     if is_test_driven and (phase := _pinning_phase(now, attempts)) is not None:
         return phase
     if now.refactor is None:
         return LoopPhase.REFACTOR if is_test_driven else LoopPhase.OPTIMIZE
     if not committed:
-        return LoopPhase.COMMIT
+        return LoopPhase.PAY if owes and is_test_driven else LoopPhase.COMMIT
     return LoopPhase.EVALUATE if now.measured is None else LoopPhase.ACCEPT
 
 

@@ -244,7 +244,11 @@ def _open_work(
         return None
     committed = has_commit(home.root, now, f"refs/heads/{BRANCHES}{found.name}")
     phase = next_phase(
-        now, is_test_driven=found.is_test_driven, committed=committed, attempts=settings.attempts
+        now,
+        is_test_driven=found.is_test_driven,
+        committed=committed,
+        owes=False,
+        attempts=settings.attempts,
     )
     attempt = {"red": now.picks + 1, "green": now.attempts + 1}.get(str(phase), 0)
     target = now.pinned.target if now.pinned else ""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import replace
 from verdigris.drivers.commits import Proposal, Verified, summarise_red
-from verdigris.drivers.edits import Bad, Seen, describe_reds, gather_material, read_standing
+from verdigris.drivers.edits import Bad, Seen, describe_reds, forbid, gather_material, read_standing
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
 from verdigris.drivers.judges.tester import judge_tests
@@ -26,6 +26,7 @@ from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task
 from verdigris.storage.project import Project
 from verdigris.turns.aside import lay_back
+from verdigris.turns.completion import list_owed
 
 HOOK = "git commit"
 
@@ -163,11 +164,15 @@ def _commit(machine: Machine, project: Project, found: Verified | None) -> StepC
 
 
 def refuse_unfinished(project: Project, stop: RoleStop) -> Bad | None:
-    """Refuses `kata-done` while a test fails."""
+    """Refuses `kata-done` while a test fails, or while no test notices what the code decides."""
     if stop.say is not Say.KATA_DONE:
         return None
-    found = read_standing(project)
-    if found.green:
+    standing = read_standing(project)
+    if not standing.green:
+        return forbid(f"kata-done needs tests that all pass, and these fail: {standing.named}")
+    owed = list_owed(project)
+    if not owed:
         return None
-    reason = f"kata-done needs tests that all pass, and these fail: {found.named}"
-    return Bad(feedback.not_allowed(reason), (reason,))
+    return forbid(
+        f"kata-done needs tests that notice the code's decisions; one may pass at once: {'; '.join(owed)}"
+    )

@@ -46,6 +46,8 @@ def find_arrangements(
         replaced = language.liveness.other_inputs(path, texts[path], lot, tried)
         for one in (each for each in replaced if function.lineno <= each.line <= last):
             tried.add(one.start)
+            if "".join(one.text.split()) == "".join(one.was.split()):
+                continue  # many may rightly not care for blanks
             what = f"with `{one.text}` instead of `{one.was}`"
             yield Mutant(path, one.line, what, apply_edits(texts[path], [one]), kind="arrange")
 

@@ -18,7 +18,7 @@ from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace
 from verdigris.storage.calls.callers import UNKNOWN
 from verdigris.turns import tripwire as words
-from verdigris.turns.claim_check import claim_within, fellows, own_view, provable
+from verdigris.turns.claim_check import claim_within, fellows, lacks_red, own_view, provable
 from verdigris.turns.rollback import put_back
 from verdigris.turns.tripwire import Tripped
 from verdigris.turns.tripwire.authors import Shared, in_the_name_of, or_anybody, several
@@ -109,10 +109,16 @@ def _claim_for_edit(project: Project, stray: Strays, tree: str, by: frozenset[st
     if denial := several(by):
         return denial
     acts = in_the_name_of(project, *by)
+    start = project.workspace.graft(tree, stray.home, stray.paths)
     decision = implied_claim(own_view(acts, state), stray.paths[0])
+    if lacks_red(project, decision, start):
+        from verdigris.turns.implied_reds import see_reds
+
+        unseen = see_reds(acts, state, start, tree, stray.paths)
+        state = project.state()
+        decision = unseen or implied_claim(own_view(acts, state), stray.paths[0])
     if isinstance(decision, Deny):
         return decision
-    start = project.workspace.graft(tree, stray.home, stray.paths)
     ids = [red.test_id for red in provable(project, decision.claims, start)]
     targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
     claimed = claim_within(acts, state, ids, targets, implied=True, tree=start)

@@ -4,6 +4,7 @@ from support.code_sessions import Bench
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB
 from verdigris.drivers.code.session_file import SessionRecord
 from verdigris.drivers.code.tools.law import count_repairs, read_verdicts, settle_turn
+from verdigris.drivers.code.tools.workbench import ToolAnswer
 from verdigris.models.request import estimate
 
 WRONG = "\n\ndef sub(a, b):\n    return a\n"
@@ -14,10 +15,13 @@ def red(tool: Bench) -> None:
     tool.world.red_by_record(SUB_ID)
 
 
+def try_edit(tool: Bench, added: str) -> ToolAnswer:
+    return tool("edit_file", path="calc.py", search=tool.world.read("calc.py"), replace=CALC + added)
+
+
 def edit(tool: Bench, added: str) -> None:
-    now = tool.world.read("calc.py")
-    last = now.splitlines(keepends=True)[-1]
-    assert tool("edit_file", path="calc.py", search=f"{now}", replace=CALC + added).outcome == "ok", last
+    answer = try_edit(tool, added)
+    assert answer.outcome == "ok", answer.text
 
 
 def test_a_run_names_the_red_and_the_next_move_in_words_of_tools(tool: Bench) -> None:
@@ -37,13 +41,25 @@ def test_a_run_of_a_test_that_does_not_exist_is_an_answer(tool: Bench) -> None:
     assert answer.outcome == "failed"
 
 
-def test_missing_names_come_with_stubs_to_write(tool: Bench) -> None:
+def test_missing_names_need_no_stub(tool: Bench) -> None:
     text = "from shapes import area\n\n\ndef test_area():\n    assert area(2, 3) == 6\n"
     tool("create_file", path="tests/test_area.py", content=text)
     answer = tool("run_tests", ids=["tests/test_area.py"])
-    assert "shapes.py (new):" in answer.text
-    assert "STUB:TDD" in answer.text
-    assert "next: write the stubs above" in answer.text
+    assert "it ran over stubs, and no file holds them" in answer.text
+    assert answer.text.endswith("next: edit source")
+
+
+def test_an_edit_of_source_runs_the_changed_tests_itself(tool: Bench) -> None:
+    tool("create_file", path="tests/test_sub.py", content=TEST_SUB)
+    assert "claims test_sub" in try_edit(tool, SUB).text
+
+
+def test_source_after_a_test_that_passes_is_denied_with_what_it_did(tool: Bench) -> None:
+    again = "import calc\n\n\ndef test_again():\n    assert calc.add(1, 1) == 2\n"
+    tool("create_file", path="tests/test_again.py", content=again)
+    denied = try_edit(tool, SUB)
+    assert denied.outcome == "denied"
+    assert "tests/test_again.py::test_again passes" in denied.text
 
 
 def test_a_turn_is_settled_once_and_its_footer_is_small(tool: Bench) -> None:

@@ -59,7 +59,7 @@ def test_the_laws_and_the_phase_are_the_same_bytes_for_the_same_state(client: Cl
     assert first == again
     assert "phase red" in first.stdout
     assert (
-        "next: write one failing test and run `tdd test`"
+        "next: write one failing test, then the code for it; `tdd test` shows the red"
         in client.say("UserPromptSubmit", prompt="hello")["hookSpecificOutput"]["additionalContext"]
     )
     client.world.green_by_record()

@@ -6,9 +6,10 @@ import errno
 from collections.abc import Mapping
 from typing import Any
 
-from verdigris.core.actions import Deny
+from verdigris.core.actions import Decision, Deny
 from verdigris.core.errors import StorageError
 from verdigris.core.languages import STUB_MARK
+from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.code.tools.edit_formats import (
@@ -182,7 +183,7 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
     except UnicodeEncodeError as error:
         return answer_failure(f"The text cannot be written as {error.encoding.upper()}: {error.reason}.")
     try:
-        decision = write(bench.project, files, cwd=bench.project.root)
+        decision = _write_tests_first(bench, files)
     except OSError as error:
         if error.errno in _DISK:
             raise StorageError(
@@ -200,6 +201,18 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
     named = ", ".join(_short_name(claim) for claim in implied)
     suffix = f"; claims {named}" if implied else ""
     return ToolAnswer(f"{WRITTEN}{suffix}", wrote=True, more=given.get("more", False))
+
+
+def _write_tests_first(bench: Workbench, files: Mapping[str, bytes | None]) -> Decision:
+    """Tests that come with the source that they ask for are red before it is written."""
+    project = bench.project
+    tests = {path: data for path, data in files.items() if project.classify(path) is PathClass.TEST}
+    if tests and len(tests) < len(files) and project.state().phase is Phase.RED:
+        decision = write(project, tests, cwd=project.root)
+        if isinstance(decision, Deny):
+            return decision
+        files = {path: data for path, data in files.items() if path not in tests}
+    return write(project, files, cwd=project.root, sees_reds=True)
 
 
 def _encode(bench: Workbench, path: str, text: str) -> bytes:

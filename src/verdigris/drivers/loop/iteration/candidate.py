@@ -89,7 +89,7 @@ class CandidateCommit(PhaseWork):
             if measured.kind == "infrastructure":
                 raise OutOfReach(measured.why)
             status = REJECTED if measured.kind in {"rejected", "tampered"} else ERROR
-            return self._take_back(status, measured.why)
+            return self.take_back(status, measured.why)
         return as_measured(self.open, measured, self.now.number, self.now.tree)
 
     def judge(self) -> Event | None:
@@ -98,7 +98,7 @@ class CandidateCommit(PhaseWork):
         if judged.accepted:
             return None
         said = self.now.measured.said if self.now.measured else ""
-        return self._take_back(REJECTED, f"{judged.why} ({said})" if said else judged.why)
+        return self.take_back(REJECTED, f"{judged.why} ({said})" if said else judged.why)
 
     def _judgement(self) -> MetricJudgement:
         measured = self.now.measured
@@ -125,7 +125,7 @@ class CandidateCommit(PhaseWork):
 
     # -- its end ------------------------------------------------------------------------------
 
-    def _take_back(self, status: str, why: str) -> Event:
+    def take_back(self, status: str, why: str) -> Event:
         """Resets the branch to where the iteration began, and puts back a red that was open then."""
         project = self.open.project
         moved = sync(project, ("reset", "--quiet", "--hard", self.now.commit), quiet=True)

@@ -69,6 +69,7 @@ class Iteration:
             now,
             is_test_driven=self.open.found.is_test_driven,
             committed=phases.is_committed,
+            owes=bool(phases.list_owed()),
             attempts=self.open.settings.attempts,
         )
         self.open.watch(PhaseBegan(self.open.name, now.number, str(phase)))
@@ -83,6 +84,8 @@ class Iteration:
                 return phases.block()
             case LoopPhase.REFACTOR | LoopPhase.OPTIMIZE:
                 return phases.improve(phase)
+            case LoopPhase.PAY:
+                return phases.pay()
             case LoopPhase.COMMIT:
                 return phases.commit()
             case LoopPhase.EVALUATE:

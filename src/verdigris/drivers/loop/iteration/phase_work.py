@@ -45,6 +45,7 @@ _NUMBER = {
     LoopPhase.REFACTOR: 5,
     LoopPhase.OPTIMIZE: 6,
     LoopPhase.ACCEPT: 6,
+    LoopPhase.PAY: 12,
 }
 _GREEN_AGAIN = 4
 _ATTEMPTS = 3

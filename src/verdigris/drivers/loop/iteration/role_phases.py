@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from verdigris.core.actions import Deny
+from verdigris.core.debts import is_there
 from verdigris.core.events import Event
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.report import Status
@@ -38,16 +39,21 @@ from verdigris.drivers.loop.iteration.phase_work import STOPPED, proposal_of
 from verdigris.drivers.loop.tasks import CODER, OPTIMIZER, REFACTORER, TESTER
 from verdigris.drivers.play import Exhausted
 from verdigris.languages.tests import text_of_test
+from verdigris.models.roles import read_prompts
 from verdigris.models.roles.check import EditPlan
 from verdigris.models.roles.prompt import clip, put_fences
-from verdigris.storage.project import texts_at
+from verdigris.storage.project import Project, texts_at
 from verdigris.storage.repository import head
+from verdigris.turns.completion import list_owed
 from verdigris.turns.skip import skip_blocked
 from verdigris.turns.test import run_tests
 from verdigris.turns.test_bug import close_bug, report_bug
 
 _OUTPUT = 1_500
 """Tokens of CI's output that a role is shown."""
+_MOST_PAYMENTS = 7
+"""Tests that an iteration adds because it owes them; more would need numbers of the next one's steps."""
+_PASSES = "the test fails, and a test is asked for that passes at once and notices what no other notices"
 
 
 class RolePhases(CandidateCommit):
@@ -223,6 +229,34 @@ class RolePhases(CandidateCommit):
             " a refactor is smaller than that, or wants an iteration of its own"
         )
 
+    def list_owed(self) -> tuple[str, ...]:
+        """What code of this iteration owes."""
+        project, before = self.open.project, self.now.tree
+        return list_owed(project, lambda debt: not is_there(debt, _text_at(project, before, debt.path)))
+
+    def pay(self) -> Event:
+        """Asks the test writer for a test that notices what the code decides, or takes the code back."""
+        project, owed = self.open.project_for(TESTER), self.list_owed()
+
+        def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
+            judged = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
+            if isinstance(judged, Bad):
+                return judged
+            return forbid(_PASSES) if judged.reds else paid(judged.tests)
+
+        def paid(tests: tuple[str, ...] = ()) -> Event:
+            return self.event(e.DebtsPaid, tests=tests, tree=project.workspace.snapshot())
+
+        play = self.play(TESTER, LoopPhase.PAY, judge, more=self.now.payments)
+        note = "\n".join((read_prompts("loop")["what is owed"], *(f"- {debt}" for debt in owed)))
+        result = None
+        if self.now.payments < _MOST_PAYMENTS:
+            result = self.take(play, LoopPhase.PAY, taken=paid, note=note)
+        if isinstance(result, e.DebtsPaid):
+            play.tell_end(str(LoopPhase.PAY), ", ".join(result.tests))
+            return result
+        return result if isinstance(result, e.ProgramPaused) else self.take_back(REJECTED, "; ".join(owed))
+
     # -- acceptance ---------------------------------------------------------------------------
 
     def decide(self) -> Event | None:
@@ -292,3 +326,7 @@ class RolePhases(CandidateCommit):
         play.tell_end("ci-fix")
         self.open.record(result)
         return self.commit(f"CI fix {attempt}: {result.improvement}") or self.evaluate()
+
+
+def _text_at(project: Project, tree: str, path: str) -> str:
+    return texts_at(project, tree, [path]).get(path, "")
