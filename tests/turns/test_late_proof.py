@@ -13,6 +13,7 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.storage.project import open_project
+from verdigris.turns.late_proof import claim_late
 from verdigris.turns.settle import Settlement, settle
 
 if TYPE_CHECKING:
@@ -104,6 +105,36 @@ def test_an_agent_needs_the_red_before(world: World) -> None:
     answer = settle(open_project(world.root, Actor("agent", "one", "test")))
     assert isinstance(answer, Deny)
     assert world.events(Settled) == []
+
+
+def test_an_interrupted_proof_leaves_no_turn_and_no_frozen_test(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("calc.py", CALC + SUB)
+    world.write("tests/test_sub.py", TEST_SUB)
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("verdigris.turns.settle.try_candidate", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            world.settle()
+    assert (world.state.phase, world.state.claims) == (Phase.RED, {})
+    world.write("tests/test_sub.py", TEST_SUB + "    assert calc.sub(9, 1) == 8\n")
+    assert world.settle().verdict.kind is Kind.ACCEPTED
+
+
+def test_a_proof_that_was_killed_is_over_with_the_next_command(world: World) -> None:
+    world.write("calc.py", CALC + SUB)
+    world.write("tests/test_sub.py", TEST_SUB)
+    with world.project.exclusive():
+        assert claim_late(world.project, world.state) is None  # and here it is killed
+    assert str(world.state.phase) == "green"
+    world.test(SUB_ID)
+    assert str(world.state.phase) == "red"
+    assert world.read("calc.py") == CALC + SUB
+    assert world.settle().verdict.kind is Kind.ACCEPTED
 
 
 def test_with_nothing_changed_there_is_nothing_to_settle(world: World) -> None:

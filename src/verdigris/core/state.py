@@ -98,6 +98,8 @@ class Turn:
     """When that was, in nanoseconds."""
     why: str = ""
     """Why it is suspended; empty: HEAD moved."""
+    late: bool = False
+    """A person wrote before the red was seen: it lasts for one settlement."""
     reads: tuple[str, ...] = ()
     """Files without a class that the claimed tests read: they are frozen with the tests."""
     commit: str | None = ""

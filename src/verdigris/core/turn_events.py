@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from verdigris.core import events as e
 from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFrozen, Settled, TurnOpened
@@ -34,6 +34,10 @@ class OracleFacts:
     """By test: bodies that know nothing and with which its red passes."""
 
 
+ClaimManner = Literal["named", "implied", "late"]
+"""Somebody names the reds; an edit implies them; or a person made the edit before the red was seen."""
+
+
 def denial_event(decision: Deny, action: str) -> Denied:
     return Denied(rule=decision.rule, reason=decision.reason, next=decision.next, action=action)
 
@@ -44,7 +48,7 @@ def claim_events(
     paths: Sequence[str],
     oracle: OracleFacts,
     *,
-    implied: bool = False,
+    manner: ClaimManner = "named",
     by: str = "",
 ) -> tuple[Event, ...]:
     """The first claim of a turn freezes the oracle; each claim freezes other files that its tests read."""
@@ -53,7 +57,7 @@ def claim_events(
             test_id=name,
             edit_target=path,
             red=_cited_red(state, name),
-            implied=implied,
+            implied=manner != "named",
             by=by,
             weak=oracle.weak.get(name, ()) if path == paths[0] else (),
         )
@@ -66,7 +70,7 @@ def claim_events(
         return claims
     turn = f"t{state.turns + 1}"
     frozen = take_fields(OracleFrozen, oracle, turn=turn)
-    return (TurnOpened(turn=turn, tree=oracle.tree), frozen, *claims)
+    return (TurnOpened(turn=turn, tree=oracle.tree, late=manner == "late"), frozen, *claims)
 
 
 def _cited_red(state: WorktreeState, test_id: str) -> int:
@@ -90,7 +94,6 @@ def accepted_events(
     after: str,
     paths: Sequence[str],
     green: Mapping[str, int],
-    proven: str = "before",
 ) -> tuple[Accepted, ...]:
     """One triple for each claim; `green`: native id → the event that records its pass."""
     return tuple(
@@ -101,7 +104,7 @@ def accepted_events(
             after=after,
             paths=tuple(paths),
             green=green[claim.native_id],
-            proven=proven,
+            proven="after" if turn.late else "before",
         )
         for claim in state.claims.values()
     )
@@ -141,7 +144,7 @@ def fold_turn(w: WorktreeState, event: Event) -> WorktreeState:
                 w,
                 phase=Phase.GREEN,
                 turns=w.turns + 1,
-                turn=Turn(event.turn, event.tree, commit=head_of(w)),
+                turn=Turn(event.turn, event.tree, late=event.late, commit=head_of(w)),
                 violations=(),
             )
         case e.OracleFrozen() if w.turn:

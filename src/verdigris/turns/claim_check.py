@@ -28,7 +28,7 @@ from verdigris.storage.repository import in_progress
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from verdigris.core.turn_events import OracleFacts
+    from verdigris.core.turn_events import ClaimManner, OracleFacts
     from verdigris.storage.project import Project
 
 ALL_SOURCE = Target(".", frozenset({PathClass.SOURCE}), ".")
@@ -60,7 +60,7 @@ def claim_within(
     test_ids: Sequence[str],
     targets: tuple[Target, ...],
     *,
-    implied: bool = False,
+    manner: ClaimManner = "named",
     tree: str | None = None,
 ) -> Claimed | Deny:
     """Claims, for a caller that holds the operation. `tree`: as it was before the caller's edit.
@@ -83,12 +83,12 @@ def claim_within(
             return decision
         noted |= dict.fromkeys(action.noted)
     reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
-    doubts = Doubts() if implied else _question_reds(project, state, tree, reds)
+    doubts = _question_reds(project, state, tree, reds) if manner == "named" else Doubts()
     oracle, shared = _freeze_oracle(project, state, tree, reds, (*noted, *doubts.mocked))
     of = {red.native_id: red.test_id for red in reds}
     oracle = replace(oracle, weak={of[native]: debts for native, debts in doubts.weak.weak.items()})
     paths = tuple(t.path for t in targets if t.path is not None)
-    events = claim_events(state, test_ids, paths, oracle, implied=implied, by=project.context)
+    events = claim_events(state, test_ids, paths, oracle, manner=manner, by=project.context)
     project.record(*events, sync=True)
     weak = doubts.weak
     return Claimed(

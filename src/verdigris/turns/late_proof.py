@@ -52,5 +52,5 @@ def claim_late(project: Project, state: WorktreeState) -> Deny | None:
         return decision
     reds = provable(project, decision.claims, start)
     ids = [red.test_id for red in reds]
-    claimed = claim_within(project, project.state(), ids, (ALL_SOURCE,), implied=True, tree=start)
+    claimed = claim_within(project, project.state(), ids, (ALL_SOURCE,), manner="late", tree=start)
     return claimed if isinstance(claimed, Deny) else None

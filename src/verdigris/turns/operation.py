@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import end_lost_reds, is_as_seen
 from verdigris.core.actions import Action, Deny
 from verdigris.core.errors import OthersCallOpen
+from verdigris.core.events import TurnClosed
 from verdigris.core.policy import BY_PHASE, decide
 from verdigris.core.records import AGENT
 from verdigris.core.value import replace
@@ -32,12 +33,20 @@ def operation(project: Project, *, waits: bool = True) -> Iterator[WorktreeState
             from verdigris.storage.intents import recover
 
             recover(project)
+        close_late_turn(project)  # only a process that was killed leaves one: we hold the lock
         # Before HEAD is looked at: what an agent moved is no new ground.
         if project.actor.role == AGENT:
             by_agent = _undo_agents_moves(project, waits=waits)
         else:
             by_agent = may_move_git(str(project.repo.private))
         yield end_lost_reds(project, look_at_git(project, by_agent=by_agent))
+
+
+def close_late_turn(project: Project) -> None:
+    """Ends a turn that was opened for one settlement, if it was not accepted; the edits stay."""
+    turn = project.state().turn
+    if turn is not None and turn.late:
+        project.record(TurnClosed(turn=turn.id), sync=True)
 
 
 def look_at_git(project: Project, *, by_agent: bool) -> WorktreeState:

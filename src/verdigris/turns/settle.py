@@ -18,7 +18,6 @@ from verdigris.core.events import (
     Paid,
     Repair,
     Settled,
-    TurnClosed,
     Violation,
 )
 from verdigris.core.policy.actors import is_only_others
@@ -40,7 +39,7 @@ from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
 from verdigris.turns.claim_check import claims_by
 from verdigris.turns.late_proof import claim_late, is_late
 from verdigris.turns.next_move import following_move as next_here
-from verdigris.turns.operation import operation, refusal
+from verdigris.turns.operation import close_late_turn, operation, refusal
 from verdigris.turns.own_part import concerns_about_authors, join_edits, own_part, without_others
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from verdigris.core.state import Refusal, Turn, WorktreeState
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
+
+_MEND = "mend that, then `tdd settle`"
 
 
 @value
@@ -90,7 +91,7 @@ def settle(project: Project, progress: Progress | None = None, *, owe: bool = Fa
         return deny_persons_verb("settle --owe")
     with operation(project) as state:
         if is_late(project, state):
-            return claim_late(project, state) or _settle_late(project, progress, owe=owe)
+            return _settle_late(project, state, progress, owe=owe)
         if denial := refusal(project, state, Do("settle")):
             return denial
         if denial := join_edits(project, state, _turn(state)):
@@ -98,14 +99,17 @@ def settle(project: Project, progress: Progress | None = None, *, owe: bool = Fa
         return _settle(project, own_part(project, project.state()), progress, owe=owe)
 
 
-def _settle_late(project: Project, progress: Progress | None, *, owe: bool) -> Settlement:
+def _settle_late(
+    project: Project, state: WorktreeState, progress: Progress | None, *, owe: bool
+) -> Settlement | Deny:
     """Judges what a person wrote in any order; without an acceptance all is as it was before."""
-    state = project.state()
-    judged = _settle(project, state, progress, owe=owe, proven="after")
-    if judged.verdict.accepted:
-        return judged
-    project.record(TurnClosed(turn=_turn(state).id), sync=True)
-    return complete(project, replace(judged, next="mend that, then `tdd settle`"))
+    try:
+        if denial := claim_late(project, state):
+            return denial
+        judged = _settle(project, project.state(), progress, owe=owe)
+    finally:
+        close_late_turn(project)
+    return judged if judged.verdict.accepted else complete(project, replace(judged, next=_MEND))
 
 
 def has_edits(project: Project, state: WorktreeState) -> bool:
@@ -124,7 +128,6 @@ def _settle(
     progress: Progress | None,
     *,
     owe: bool = False,
-    proven: str = "before",
 ) -> Settlement:
     """Judges the claims of `state`, the acting agent's, on the tree without the others' part of the turn."""
     turn = _turn(state)
@@ -178,7 +181,7 @@ def _settle(
             ),
         )
     )
-    judged = _Judged(state, trial, verdict, edits, proven)
+    judged = _Judged(state, trial, verdict, edits)
     return _accept(project, judged) if verdict.accepted else _refuse(project, judged, progress)
 
 
@@ -234,8 +237,6 @@ class _Judged:
     trial: Trial
     verdict: Verdict
     edits: TreeDifference
-    proven: str = "before"
-    """When the reds were seen; see `Accepted`."""
 
     def settlement(self) -> Settlement:
         output, claimed = failed_output(self.trial.tools), tuple(self.state.claims)
@@ -245,7 +246,7 @@ class _Judged:
 def _accept(project: Project, judged: _Judged) -> Settlement:
     state, trial = judged.state, judged.trial
     turn = _turn(state)
-    triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs, judged.proven)
+    triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs)
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=True)
     known = () if trial.collected is None else (trial.collected,)
     suite = () if trial.suite is None else (trial.suite,)
@@ -273,7 +274,7 @@ def _refuse(project: Project, judged: _Judged, progress: Progress | None) -> Set
     state, trial = judged.state, judged.trial
     turn = _turn(state)
     since = difference(project, turn.judged or turn.tree, trial.tree)
-    edited = bool(since.source or since.other) and judged.proven == "before"
+    edited = bool(since.source or since.other) and not turn.late
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=edited)
     if is_struck_out(state, settled, project.settings.strikes):
         return _lay_aside(project, judged, settled, progress)

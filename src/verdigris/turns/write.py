@@ -114,7 +114,7 @@ def _decide_and_record(
             tree = project.workspace.snapshot()
             decision = Allow(claims=provable(project, claims, tree))
             ids = [red.test_id for red in decision.claims]
-            claimed = claim_within(project, state, ids, targets, implied=True, tree=tree)
+            claimed = claim_within(project, state, ids, targets, manner="implied", tree=tree)
             if isinstance(claimed, Deny):
                 return claimed
         case Allow(joins=paths):

@@ -175,7 +175,11 @@ class Laws(RuleBasedStateMachine):
         )
         if isinstance(decide(self.state, action, self.settings), Deny):
             return False
-        self.record(*claim_events(self.state, (test_id,), (path,), OracleFacts(tree), implied=implied))
+        self.record(
+            *claim_events(
+                self.state, (test_id,), (path,), OracleFacts(tree), manner="implied" if implied else "named"
+            )
+        )
         return True
 
     def lay_aside(self, start: str, edited: str) -> None:

@@ -17,6 +17,8 @@ class TurnOpened(Event):
 
     turn: str
     tree: str
+    late: bool = False
+    """A person wrote before the red was seen: the turn lasts for one settlement."""
 
 
 @value

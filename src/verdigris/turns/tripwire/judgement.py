@@ -121,7 +121,7 @@ def _claim_for_edit(project: Project, stray: Strays, tree: str, by: frozenset[st
         return decision
     ids = [red.test_id for red in provable(project, decision.claims, start)]
     targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
-    claimed = claim_within(acts, state, ids, targets, implied=True, tree=start)
+    claimed = claim_within(acts, state, ids, targets, manner="implied", tree=start)
     if isinstance(claimed, Deny):
         return claimed
     acts.record(Edit(paths=stray.paths))
