@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
-from verdigris.core.verdict.redness import UNDECLARED, judge_collect_error
+from verdigris.core.verdict.redness import UNDECLARED, judge_collect_error, lacking_name
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import beyond_stubs, language_for
 from verdigris.languages.stubs import data_of
@@ -66,16 +65,13 @@ def stubs_of_run(
     return {path: of_file for path, of_file in stubs.items() if of_file}
 
 
-_LACKING = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
-
-
 def asks_existence(project: Project, run: TestRun) -> bool:
     """Whether a test failed because a name is missing that its line does not call: a stub may satisfy it."""
-    lacking, (path, _, line) = _LACKING.match(run.failure), run.place.rpartition(":")
-    if lacking is None or path != split_id(run.native_id).path:
+    lacking, (path, _, line) = lacking_name(run.failure), run.place.rpartition(":")
+    if not lacking or path != split_id(run.native_id).path:
         return False
     lines = (bytes_of(project, path) or b"").decode("utf-8", "replace").splitlines()
-    return f"{lacking[1]}(" not in "".join(lines[int(line) - 1 : int(line)])
+    return f"{lacking}(" not in "".join(lines[int(line) - 1 : int(line)])
 
 
 class ProjectFiles:

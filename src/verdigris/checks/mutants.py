@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from verdigris.checks.affected import may_run, places_in, places_of
 from verdigris.checks.changed_runs import ChangedTree, ForkedRuns, run_forked
 from verdigris.checks.liveness.judgement import SPENT
+from verdigris.checks.test_reach import may_run, places_in, places_of
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from verdigris.checks.affected import may_run, places_in
 from verdigris.checks.changed_runs import ChangedTree, ForkedRuns, run_forked
+from verdigris.checks.test_reach import may_run, places_in
 from verdigris.core.paths import PathClass
 from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.test_ids import split_id

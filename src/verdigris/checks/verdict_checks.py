@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verdigris.checks.affected import find_affected
 from verdigris.checks.coverage import watchable
 from verdigris.checks.doubles import judge_doubles
 from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests, oppose
 from verdigris.checks.liveness.judgement import Liveness
 from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.checks.process_state import judge_left
+from verdigris.checks.test_reach import find_affected
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import function_of, split_id

@@ -15,7 +15,6 @@ from verdigris.checks.coverage import (
     new_lines,
     run_suite_traced,
 )
-from verdigris.checks.dropped import find_dropped
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_files,
@@ -30,6 +29,7 @@ from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
 from verdigris.checks.other_inputs import behaviour_changes
 from verdigris.checks.refactor import MUTATION_SECONDS, find_unkept, survivors
+from verdigris.checks.refactor_losses import find_dropped
 from verdigris.checks.suite_tests import read_tests_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing

@@ -22,6 +22,7 @@ from verdigris.core.report import RunEnd, Status, TestReport, unseen_files
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.value import field, replace, value
+from verdigris.core.verdict.redness import lacking_name
 from verdigris.execution.room import Layer
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.languages.registry import is_traced, reader_of
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from verdigris.languages.stubs import Stub
     from verdigris.turns.stub_run import StubRun
 
-_LACKS = "AttributeError: "
-"""A test that fails so may ask only whether a name exists."""
 MOVED = "moved"
 """The reason of a red that does not count, because source or tests changed while it ran."""
 
@@ -180,7 +179,7 @@ def _try_stubs(
         return None
     tree = layer.wanted
     runs = test_events(project, report, tree)
-    plain = all(run.red in {None, "valid"} and not run.failure.startswith(_LACKS) for run in runs)
+    plain = all(run.red in {None, "valid"} and not lacking_name(run.failure) for run in runs)
     if plain and not report.errors:
         return None
     from verdigris.checks.missing_stubs import stubs_of_run

@@ -127,6 +127,15 @@ def way_out(code: str, path: str) -> str:
     return why_not(code)[1].replace("FILE", shell_words(path))
 
 
+_MISSING_ATTRIBUTE = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
+
+
+def lacking_name(failure: str) -> str:
+    """The attribute that a failure, as `KIND: MESSAGE`, says is missing; empty where it says none."""
+    lacking = _MISSING_ATTRIBUTE.match(failure)
+    return lacking[1] if lacking is not None else ""
+
+
 _SYNTAX = frozenset({"SyntaxError", "IndentationError", "TabError", "syntax error"})
 _IMPORT = frozenset(
     ("ImportError", "ModuleNotFoundError", "LoadError", "NoClassDefFoundError", "ClassNotFoundException")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import World, make_live_world
-from verdigris.checks.affected import find_affected
+from verdigris.checks.test_reach import find_affected
 from verdigris.core.report import RunUses, TestUse
 from verdigris.core.verdict import Kind
 from verdigris.sandbox import child
