@@ -15,7 +15,14 @@ from verdigris.core.languages import STUB_MARK
 from verdigris.core.report import CollectError, Failure, Place, RunEnd, Status, TestReport, TestResult
 from verdigris.core.test_ids import shell_words, split_id
 from verdigris.core.verdict import first_line, reasons_against_run
-from verdigris.core.verdict.redness import BROKEN, VALID, judge_collect_error, way_out, why_not
+from verdigris.core.verdict.redness import (
+    ASKS_EXISTENCE,
+    BROKEN,
+    VALID,
+    judge_collect_error,
+    way_out,
+    why_not,
+)
 from verdigris.runners.registry import kind_of
 from verdigris.storage.project import CONFIG, Project, text_of
 from verdigris.views.lines import Dot, Line, block, count_of, make_visible
@@ -199,7 +206,7 @@ def _stub_lines(tested: Tested) -> Iterator[Line]:
             yield Line(f"{test} needs declarations: `tdd stub {shell_words(test)}` writes these stubs")
         yield from _texts(needed)
     for native in tested.existing:
-        yield Line(f"  {native} passes over stubs: it asks only whether something exists", "yellow")
+        yield Line(f"  {native} {ASKS_EXISTENCE}", "yellow")
 
 
 def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:

@@ -12,7 +12,7 @@ from verdigris.core.policy.next_move import RED_FIRST
 from verdigris.core.report import RunEnd
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
-from verdigris.core.verdict.redness import VALID, judge_collect_error, way_out, why_not
+from verdigris.core.verdict.redness import ASKS_EXISTENCE, VALID, judge_collect_error, way_out, why_not
 from verdigris.execution.test_run import on_start_tree
 from verdigris.languages.registry import reader_of
 from verdigris.storage.lock import seconds_left
@@ -90,7 +90,7 @@ def _explain(tested: Tested, then: str) -> Deny:
 def _describe_runs(tested: Tested) -> Iterator[str]:
     for run in tested.tests:
         if run.native_id in tested.existing:
-            yield f"{run.test_id} passes over a stub: it asks only whether something exists"
+            yield f"{run.test_id} {ASKS_EXISTENCE}"
         elif run.red is None:
             yield f"{run.test_id} {'passes' if run.status == 'pass' else 'is skipped'}"
         else:
@@ -100,7 +100,7 @@ def _describe_runs(tested: Tested) -> Iterator[str]:
 def _describe_errors(tested: Tested) -> Iterator[str]:
     for error in tested.report.errors if tested.report else ():
         passing = [name for name in tested.existing if split_id(name).path == error.path]
-        yield from (f"{name} passes over a stub: it asks only whether something exists" for name in passing)
+        yield from (f"{name} {ASKS_EXISTENCE}" for name in passing)
         if not passing:
             yield f"{error.path} does not load: {first_line(error.message)}"
 

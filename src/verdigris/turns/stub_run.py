@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.checks.changed_runs import ChangedTree
 from verdigris.checks.missing_stubs import ProjectFiles, asks_existence
-from verdigris.core.paths import FILE
 from verdigris.core.report import RunEnd, Status, TestReport, merge_reports
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
@@ -49,18 +49,13 @@ def run_over_stubs(
         names = tuple(name for name in natives if split_id(name).path == path) or (path,)
         files = reader_of(path).stubs.path_files(path, stubs, ProjectFiles.of(project, layer.wanted))
         texts = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in (*files, *stubs)}
-        over = execute(project, TestRequest(names), layer=_lay_texts(project, layer, texts))
+        laid = ChangedTree(project, layer.worktree, layer).layer_with(texts)
+        over = execute(project, TestRequest(names), layer=laid)
         # Nothing that the stubs' files held is a part of the project.
         uses = tuple(use for use in over.files if use.path not in texts)
         opened = tuple(name for name in over.opened if name not in texts)
         asked = _take_results(asked, path, replace(over, files=uses, opened=opened), undecided, doubted)
     return asked
-
-
-def _lay_texts(project: Project, layer: Layer, texts: Mapping[str, bytes]) -> Layer:
-    modes = {entry.path: entry.mode for entry in project.workspace.entries(layer.wanted, texts).values()}
-    contents = {name: (modes.get(name, FILE), data) for name, data in texts.items()}
-    return replace(layer, wanted=project.workspace.compose(layer.wanted, contents))
 
 
 def _take_results(

@@ -127,6 +127,8 @@ def way_out(code: str, path: str) -> str:
     return why_not(code)[1].replace("FILE", shell_words(path))
 
 
+ASKS_EXISTENCE = "passes over stubs: it asks only whether something exists"
+"""What is said of a test that a stub of what source lacks satisfies."""
 _MISSING_ATTRIBUTE = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
 
 
